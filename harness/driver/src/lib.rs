@@ -1,15 +1,34 @@
-//! Our implementation of the CUDA driver API.
+//! The CUDA driver API as this workspace links it into every exercise.
+//!
+//! Linking this crate defines every `cu…` symbol that cudarc and cust need. Where a GPU is present a
+//! call goes on to the system's `libcuda.so.1`; where there is none the emulated device serves it.
+//! Either way it is recorded: which call, on which stream, from which source line, how long it held
+//! the host. [`recording`] is how the harness asks for that record.
+//!
+//! The crate calls nothing above it: what it learns, others fetch.
 
+mod api;
+mod backend;
+mod emulated;
+mod exports;
+mod forward;
+mod functions;
+mod record;
+mod sys;
+
+use std::ffi::{c_char, c_int};
 use std::fmt;
 
-use streamlings_trace::{Device, MarkKind, Trace};
+use streamlings_trace::{Device, DeviceKind, MarkKind, Trace};
+
+pub use api::Function;
 
 /// Why no device can be had, and what to do about it.
 #[derive(Debug, Clone)]
 pub struct NoDevice {
-    /// One sentence: what is wrong.
+    /// What is wrong.
     pub why: String,
-    /// One sentence: what to do.
+    /// What to do.
     pub remedy: String,
 }
 
@@ -21,38 +40,69 @@ impl fmt::Display for NoDevice {
 
 impl std::error::Error for NoDevice {}
 
-/// The device that this process uses, as `STREAMLINGS_DEVICE` (auto, gpu or emulated) chose it.
+/// The device that serves this process, as `STREAMLINGS_DEVICE` (auto, gpu or emulated) chose it.
+///
+/// # Errors
+/// Where `gpu` was asked for and none can be used, or the variable holds something else.
 pub fn device() -> Result<Device, NoDevice> {
-    todo!()
+    let kind = match backend::backend() {
+        backend::Backend::Gpu(_) => DeviceKind::Gpu,
+        backend::Backend::Emulated(_) => DeviceKind::Emulated,
+        backend::Backend::None(no_device) => return Err(no_device.clone()),
+    };
+    let mut name = [0; 128];
+    let mut device = 0;
+    // SAFETY: both out-parameters outlive the calls; the name's length is given.
+    let result = unsafe {
+        match api::cuInit(0) {
+            0 => match api::cuDeviceGet(&mut device, 0) {
+                0 => api::cuDeviceGetName(name.as_mut_ptr(), name.len() as c_int, device),
+                error => error,
+            },
+            error => error,
+        }
+    };
+    if result != 0 {
+        return Err(NoDevice {
+            why: format!("the driver has no device 0 ({})", sys::name(result)),
+            remedy: "check CUDA_VISIBLE_DEVICES and nvidia-smi".to_owned(),
+        });
+    }
+    let bytes: Vec<u8> = name.iter().map(|c: &c_char| *c as u8).take_while(|c| *c != 0).collect();
+    Ok(Device { kind, name: String::from_utf8_lossy(&bytes).into_owned() })
 }
 
 /// Recording the driver calls of this process.
+///
+/// Calls are always written down; a recording says from where to where they are of interest.
 pub mod recording {
-    use super::*;
+    use super::{MarkKind, Trace, record};
+    use std::path::PathBuf;
 
     /// What to record, and how.
     #[derive(Debug, Clone, Default)]
     pub struct Options {
-        /// Source folders whose innermost frame is the learner's line (absolute, or as the compiler
-        /// writes them into debug information).
-        pub learner_roots: Vec<std::path::PathBuf>,
-        /// Holds streams back by legal delays drawn from this seed.
+        /// Source folders (or files) whose innermost frame is the learner's line, as the compiler
+        /// writes them into debug information: absolute paths.
+        pub learner_roots: Vec<PathBuf>,
+        /// Holds operations back by legal delays drawn from this seed.
         pub seed: Option<u64>,
     }
 
-    /// Starts a recording; what was recorded before is dropped, but for what is still alive
-    /// (streams, events, allocations): those come first in the new trace.
-    pub fn begin(_options: Options) {
-        todo!()
+    /// Starts a recording. What was recorded before is dropped, but for what is still alive (streams,
+    /// events, memory): the calls that made those come first in the new trace, as of thread 0.
+    pub fn begin(options: Options) {
+        record::begin(options);
     }
 
     /// Adds a mark at this point.
-    pub fn mark(_kind: MarkKind) {
-        todo!()
+    pub fn mark(kind: MarkKind) {
+        record::mark(kind);
     }
 
-    /// Ends the recording and returns it, with source lines resolved.
+    /// Ends the recording and returns it, with source lines resolved. Work that is still pending has
+    /// no span on the emulated device: synchronize first if spans are wanted.
     pub fn finish() -> Trace {
-        todo!()
+        record::finish()
     }
 }

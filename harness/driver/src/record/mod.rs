@@ -1,0 +1,200 @@
+//! Recording: one entry for each recorded call, in a buffer of the calling thread.
+//!
+//! The cost of a call is two clock readings, a counter, a walk over a few frame pointers and some
+//! stores. Nothing is decoded until a recording is finished; no lock is held across a call.
+
+pub mod decode;
+pub mod log;
+pub mod stack;
+mod symbols;
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Instant;
+
+use streamlings_trace::{DeviceKind, Header, Item, Mark, MarkKind, Nanos, Seq, ThreadId, Trace};
+
+use crate::api::Function;
+use crate::backend::{Backend, backend};
+use crate::recording::Options;
+use crate::sys::CUresult;
+use decode::Decoder;
+
+static NEXT_SEQ: AtomicU64 = AtomicU64::new(1);
+
+thread_local! {
+    /// What the emulated device says of the call in progress: the operation it enqueued, and how
+    /// long it kept the thread waiting.
+    static EMULATED: Cell<(u64, Nanos)> = const { Cell::new((0, 0)) };
+}
+
+/// The host's clock: nanoseconds since the process first asked.
+#[inline]
+pub fn now() -> Nanos {
+    static EPOCH: OnceLock<Instant> = OnceLock::new();
+    EPOCH.get_or_init(Instant::now).elapsed().as_nanos() as Nanos
+}
+
+/// The emulated device notes the operation that the call enqueued.
+pub fn note_operation(id: u64) {
+    let _ = EMULATED.try_with(|cell| cell.set((id, cell.get().1)));
+}
+
+/// The emulated device notes that it kept the calling thread waiting.
+pub fn note_waited(waited: Nanos) {
+    let _ = EMULATED.try_with(|cell| cell.set((cell.get().0, cell.get().1 + waited)));
+}
+
+/// What is known when a call is entered.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    seq: u64,
+    entered: Nanos,
+}
+
+/// What is known when it returned.
+#[derive(Clone, Copy)]
+pub struct Left {
+    entry: Entry,
+    left: Nanos,
+}
+
+/// A recorded call begins.
+#[inline]
+pub fn enter() -> Entry {
+    Entry { seq: NEXT_SEQ.fetch_add(1, Ordering::Relaxed), entered: now() }
+}
+
+/// It returned.
+#[inline]
+pub fn leave(entry: Entry) -> Left {
+    Left { entry, left: now() }
+}
+
+/// Writes the call down. `frame` is the frame pointer of the exported function.
+#[inline]
+pub fn write(left: Left, function: Function, result: CUresult, words: &[u64], frame: usize) {
+    let mut frames = [0; stack::DEPTH];
+    let depth = stack::walk(frame, &mut frames);
+    let (operation, waited) = EMULATED.try_with(|cell| cell.replace((0, 0))).unwrap_or((0, 0));
+    log::push(&log::Raw {
+        function,
+        result,
+        seq: left.entry.seq,
+        entered: left.entry.entered,
+        left: left.left,
+        operation,
+        waited,
+        words,
+        frames: &frames[..depth],
+    });
+}
+
+/// The recording in progress, if any, and what is known from before.
+struct Recorder {
+    decoder: Decoder,
+    options: Options,
+    marks: Vec<Mark>,
+    cut: u64,
+    began: Nanos,
+}
+
+fn recorder() -> &'static Mutex<Recorder> {
+    static RECORDER: OnceLock<Mutex<Recorder>> = OnceLock::new();
+    RECORDER.get_or_init(|| {
+        Mutex::new(Recorder {
+            decoder: Decoder::default(),
+            options: Options::default(),
+            marks: Vec::new(),
+            cut: 0,
+            began: 0,
+        })
+    })
+}
+
+/// See [`crate::recording::begin`].
+pub fn begin(options: Options) {
+    let mut recorder = recorder().lock().unwrap_or_else(PoisonError::into_inner);
+    if let Backend::Emulated(device) = backend() {
+        device.perturb(options.seed);
+        device.take_spans();
+    }
+    // What came before is decoded only for what is still alive after it.
+    for raw in log::drain() {
+        recorder.decoder.decode(&raw, None);
+    }
+    recorder.marks.clear();
+    recorder.options = options;
+    recorder.cut = NEXT_SEQ.fetch_add(1, Ordering::Relaxed);
+    recorder.began = now();
+}
+
+/// See [`crate::recording::mark`].
+pub fn mark(kind: MarkKind) {
+    let seq = NEXT_SEQ.fetch_add(1, Ordering::Relaxed);
+    let at = now();
+    let mut frames = [0; stack::DEPTH];
+    let depth = stack::walk(stack::frame_pointer(), &mut frames);
+    let thread = ThreadId(log::thread_number());
+    let mut recorder = recorder().lock().unwrap_or_else(PoisonError::into_inner);
+    let stack = recorder.decoder.stack(&frames[..depth]);
+    recorder.marks.push(Mark { seq: Seq(seq), thread, at, kind, stack });
+}
+
+/// See [`crate::recording::finish`].
+pub fn finish() -> Trace {
+    let mut guard = recorder().lock().unwrap_or_else(PoisonError::into_inner);
+    let recorder = &mut *guard;
+    let spans = match backend() {
+        Backend::Emulated(device) => device.take_spans(),
+        _ => Default::default(),
+    };
+    let device = crate::device().unwrap_or(streamlings_trace::Device {
+        kind: DeviceKind::Emulated,
+        name: "no device".to_owned(),
+    });
+    let header = Header { device, seed: recorder.options.seed };
+
+    let began = recorder.began;
+    let mut events: Vec<(u64, Item)> = Vec::new();
+    recorder.decoder.alive(Seq(recorder.cut), &mut |item| events.push((0, item)));
+    let raws = log::drain();
+    let truncated = log::truncated_at();
+    for raw in raws {
+        if let Some(call) = recorder.decoder.decode(&raw, Some(&spans)) {
+            for item in call {
+                events.push((raw.seq, item));
+            }
+        }
+    }
+    for mark in std::mem::take(&mut recorder.marks) {
+        events.push((mark.seq.0, Item::Mark(mark)));
+    }
+    // Stable: the items of one call keep their order.
+    events.sort_by_key(|(seq, _)| *seq);
+    if let Some(at) = truncated {
+        events.push((u64::MAX, Item::Truncated { at }));
+    }
+
+    let items = recorder.decoder.introduce(
+        events.into_iter().map(|(_, item)| rebase(item, began)),
+        &recorder.options.learner_roots,
+    );
+    recorder.options = Options::default();
+    Trace { header, items }
+}
+
+/// Host times count from the start of the recording.
+fn rebase(mut item: Item, began: Nanos) -> Item {
+    match &mut item {
+        Item::Call(call) => {
+            call.entered = call.entered.saturating_sub(began);
+            call.left = call.left.saturating_sub(began);
+        }
+        Item::Mark(mark) => mark.at = mark.at.saturating_sub(began),
+        Item::Truncated { at } => *at = at.saturating_sub(began),
+        _ => {}
+    }
+    item
+}
