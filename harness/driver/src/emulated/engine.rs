@@ -545,11 +545,11 @@ unsafe fn write_floats(to: usize, data: &[f32]) {
 pub unsafe fn write_pattern(to: usize, pattern: [u8; 4], bytes: usize) {
     // SAFETY: the caller's promise.
     let memory = unsafe { std::slice::from_raw_parts_mut(to as *mut u8, bytes) };
-    let mut chunks = memory.chunks_exact_mut(4);
-    for chunk in &mut chunks {
-        chunk.copy_from_slice(&pattern);
+    let (first, rest) = memory.split_at_mut(bytes.min(4096));
+    for (byte, value) in first.iter_mut().zip(pattern.iter().cycle()) {
+        *byte = *value;
     }
-    for (byte, value) in chunks.into_remainder().iter_mut().zip(pattern) {
-        *byte = value;
+    for chunk in rest.chunks_mut(4096) {
+        chunk.copy_from_slice(&first[..chunk.len()]);
     }
 }
