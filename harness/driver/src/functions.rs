@@ -74,17 +74,30 @@ thread_local! {
 
 /// What is known about a function handle.
 pub fn find(handle: Handle) -> Option<Arc<Info>> {
+    with_found(handle, |info| info.cloned())
+}
+
+/// The same without taking hold of it: launches look here each time.
+fn with_found<R>(handle: Handle, then: impl FnOnce(Option<&Arc<Info>>) -> R) -> R {
     let generation = GENERATION.load(std::sync::atomic::Ordering::Acquire);
-    LAST.try_with(|last| {
+    let look_up = || {
+        let known = known().read().unwrap_or_else(PoisonError::into_inner);
+        known.functions.get(&handle).cloned()
+    };
+    let mut then = Some(then);
+    let found = LAST.try_with(|last| {
         let mut last = last.try_borrow_mut().ok()?;
         if last.0 != generation || last.1 != handle {
-            let known = known().read().unwrap_or_else(PoisonError::into_inner);
-            *last = (generation, handle, known.functions.get(&handle).cloned());
+            *last = (generation, handle, look_up());
         }
-        last.2.clone()
-    })
-    .ok()
-    .flatten()
+        then.take().map(|then| then(last.2.as_ref()))
+    });
+    match (found, then) {
+        (Ok(Some(result)), _) => result,
+        // While the thread's own variables are torn down.
+        (_, Some(then)) => then(look_up().as_ref()),
+        (_, None) => unreachable!("`then` is taken only where its result is returned"),
+    }
 }
 
 /// The kernel of that [`Info::id`].
@@ -197,7 +210,7 @@ pub struct Words {
 }
 
 impl Words {
-    const MOST: usize = 28;
+    const MOST: usize = 20;
 
     fn new(first: &[u64]) -> Words {
         let mut words = Words { length: first.len(), words: [0; Words::MOST] };
@@ -228,22 +241,24 @@ unsafe fn record_launch(
     stream: Handle,
     params: *mut *mut c_void,
 ) -> Words {
-    let Some(info) = find(function) else {
-        return Words::new(&[UNKNOWN, stream as u64, blocks, function as u64]);
-    };
-    let mut words = Words::new(&[info.id as u64, stream as u64, blocks, function as u64]);
-    if let Some(sizes) = &info.params
-        && !params.is_null()
-        && sizes.len() + LAUNCH_FIXED <= Words::MOST
-    {
-        for (index, size) in sizes.iter().enumerate() {
-            // SAFETY: the launch's contract: one pointer for each parameter, to as many bytes as the
-            // kernel declares.
-            words.words[LAUNCH_FIXED + index] = unsafe { argument(*params.add(index), *size) };
+    with_found(function, |info| {
+        let Some(info) = info else {
+            return Words::new(&[UNKNOWN, stream as u64, blocks, function as u64]);
+        };
+        let mut words = Words::new(&[info.id as u64, stream as u64, blocks, function as u64]);
+        if let Some(sizes) = &info.params
+            && !params.is_null()
+            && sizes.len() + LAUNCH_FIXED <= Words::MOST
+        {
+            for (index, size) in sizes.iter().enumerate() {
+                // SAFETY: the launch's contract: one pointer for each parameter, to as many bytes as
+                // the kernel declares.
+                words.words[LAUNCH_FIXED + index] = unsafe { argument(*params.add(index), *size) };
+            }
+            words.length += sizes.len();
         }
-        words.length += sizes.len();
-    }
-    words
+        words
+    })
 }
 
 /// An argument as a word; 0 for one that is longer.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use streamlings_trace::Nanos;
 
+use super::clock::Rate;
 use crate::api::Function;
 use crate::sys::CUresult;
 
@@ -14,8 +15,9 @@ pub struct Raw<'a> {
     pub function: Function,
     pub result: CUresult,
     pub seq: u64,
-    pub entered: Nanos,
-    pub left: Nanos,
+    /// In ticks of [`clock`](super::clock).
+    pub entered: u64,
+    pub left: u64,
     /// The emulated operation it enqueued; 0 for none.
     pub operation: u64,
     /// How long the emulated device kept the thread waiting.
@@ -121,11 +123,12 @@ pub fn push(raw: &Raw<'_>) {
 /// Takes everything written so far, in the order of sequence numbers.
 pub fn drain() -> Vec<Entry> {
     let threads = lock(&THREADS).clone();
+    let rate = Rate::measure();
     let mut entries = Vec::new();
     for thread in threads {
         let chunks = std::mem::take(&mut *lock(&thread.chunks));
         for mut chunk in chunks {
-            read_chunk(thread.number, &chunk, &mut entries);
+            read_chunk(thread.number, &chunk, rate, &mut entries);
             chunk.clear();
             lock(&SPARE).push(chunk);
         }
@@ -140,10 +143,10 @@ pub fn drain() -> Vec<Entry> {
 /// When the limit was reached since the last call, if it was.
 pub fn truncated_at() -> Option<Nanos> {
     let at = TRUNCATED_AT.swap(u64::MAX, Ordering::Relaxed);
-    (at != u64::MAX).then_some(at)
+    (at != u64::MAX).then(|| Rate::measure().nanos(at))
 }
 
-fn read_chunk(thread: u32, mut chunk: &[u64], entries: &mut Vec<Entry>) {
+fn read_chunk(thread: u32, mut chunk: &[u64], rate: Rate, entries: &mut Vec<Entry>) {
     while let [head, seq, entered, left, operation, waited, rest @ ..] = chunk {
         let words = (head >> 48 & 0xff) as usize;
         let frames = (head >> 56) as usize;
@@ -155,8 +158,8 @@ fn read_chunk(thread: u32, mut chunk: &[u64], entries: &mut Vec<Entry>) {
             function,
             result: (head >> 16) as u32,
             seq: *seq,
-            entered: *entered,
-            left: *left,
+            entered: rate.nanos(*entered),
+            left: rate.nanos(*left),
             operation: *operation,
             waited: *waited,
             words: words.to_vec(),

@@ -3,6 +3,7 @@
 //! The cost of a call is two clock readings, a counter, a walk over a few frame pointers and some
 //! stores. Nothing is decoded until a recording is finished; no lock is held across a call.
 
+pub mod clock;
 pub mod decode;
 pub mod log;
 pub mod stack;
@@ -11,7 +12,6 @@ mod symbols;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Instant;
 
 use streamlings_trace::{DeviceKind, Header, Item, Mark, MarkKind, Nanos, Seq, ThreadId, Trace};
 
@@ -19,6 +19,7 @@ use crate::api::Function;
 use crate::backend::{Backend, backend};
 use crate::recording::Options;
 use crate::sys::CUresult;
+pub use clock::now;
 use decode::Decoder;
 
 static NEXT_SEQ: AtomicU64 = AtomicU64::new(1);
@@ -27,13 +28,6 @@ thread_local! {
     /// What the emulated device says of the call in progress: the operation it enqueued, and how
     /// long it kept the thread waiting.
     static EMULATED: Cell<(u64, Nanos)> = const { Cell::new((0, 0)) };
-}
-
-/// The host's clock: nanoseconds since the process first asked.
-#[inline]
-pub fn now() -> Nanos {
-    static EPOCH: OnceLock<Instant> = OnceLock::new();
-    EPOCH.get_or_init(Instant::now).elapsed().as_nanos() as Nanos
 }
 
 /// The emulated device notes the operation that the call enqueued.
@@ -50,26 +44,26 @@ pub fn note_waited(waited: Nanos) {
 #[derive(Clone, Copy)]
 pub struct Entry {
     seq: u64,
-    entered: Nanos,
+    entered: u64,
 }
 
 /// What is known when it returned.
 #[derive(Clone, Copy)]
 pub struct Left {
     entry: Entry,
-    left: Nanos,
+    left: u64,
 }
 
 /// A recorded call begins.
 #[inline]
 pub fn enter() -> Entry {
-    Entry { seq: NEXT_SEQ.fetch_add(1, Ordering::Relaxed), entered: now() }
+    Entry { seq: NEXT_SEQ.fetch_add(1, Ordering::Relaxed), entered: clock::ticks() }
 }
 
 /// It returned.
 #[inline]
 pub fn leave(entry: Entry) -> Left {
-    Left { entry, left: now() }
+    Left { entry, left: clock::ticks() }
 }
 
 /// Writes the call down. `frame` is the frame pointer of the exported function.
