@@ -1,15 +1,15 @@
 // Matrix products, row-major fp32, and the transpose.
 //
 // A block makes a tile of c and walks along k in slabs: while it multiplies one slab out of shared
-// memory, the next is on its way from global memory to registers, and then goes to the other half of
-// the shared memory. A thread makes patches of 4 x 4 elements, so that all of its reads from shared
-// memory are 16 bytes wide, and those of neighbouring threads are neighbours.
+// memory, the next is on its way from global memory to registers, and then goes to the other half
+// of the shared memory. A thread makes patches of 4 x 4 elements, so that all of its reads from
+// shared memory are 16 bytes wide, and those of neighbouring threads are neighbours.
 //
-// Large products are made of large tiles, with the most arithmetic per read; what these do not fill,
-// and small products, are made of small tiles, which check every address.
+// Large products are made of large tiles, with the most arithmetic per read; what these do not
+// fill, and small products, are made of small tiles, which check every address.
 //
-// Any grid gives the same result. A block has at most THREADS threads; with fewer, each thread makes
-// one element after another, slowly.
+// Any grid gives the same result. A block has at most THREADS threads; with fewer, each thread
+// makes one element after another, slowly.
 
 #include "common.cuh"
 
@@ -40,12 +40,13 @@ struct Tile {
 using Large = Tile<2, 4, 8, false>;  // 128 x 128
 using Small = Tile<1, 2, 16, true>;  // 64 x 64
 
-// From so many large tiles on, an aligned product is made of them. (The advised launch counts on it:
-// kernels/src/matmul.rs.)
+// From so many large tiles on, an aligned product is made of them. (The advised launch counts on
+// it: kernels/src/matmul.rs.)
 constexpr unsigned MANY = 64;
 
-// An operand, seen as elements (i, k): i counts the rows of c for the left operand and the columns of
-// c for the right one. In memory, (i, k) is data[i * ld + k] if `K_INNER`, else data[k * ld + i].
+// An operand, seen as elements (i, k): i counts the rows of c for the left operand and the columns
+// of c for the right one. In memory (i, k) is data[i * ld + k] if `K_INNER`, else
+// data[k * ld + i].
 template <bool K_INNER>
 struct Operand {
     const float* data;

@@ -2,16 +2,16 @@
 //!
 //! A [`Kernel`] in [`TABLE`] holds what every part of the workspace needs to know about one: its
 //! parameters with their roles and extents (for the record), its cost (for the emulated device's
-//! clock), how to launch it, and its host twin (for the emulated device's effects). The CUDA C++ sources are in
-//! `kernels/cuda/`, the PTX made from them is [`PTX`].
+//! clock), how to launch it, and its host twin (for the emulated device's effects). The CUDA C++
+//! sources are in `kernels/cuda/`, the PTX made from them is [`PTX`].
 //!
-//! Matrices are row-major. Every size is an `unsigned int`, and may be 0. The output of a kernel may
-//! be one of its inputs where it works element by element (`cuda/elementwise.cu`, `greater` and
-//! `where`), nowhere else.
+//! Matrices are row-major. Every size is an `unsigned int`, and may be 0. A kernel that works element
+//! by element (`cuda/elementwise.cu`, `greater`, `where`) may write over an input of the same shape;
+//! elsewhere, output and inputs do not overlap.
 //!
 //! To add a kernel: write it in a `.cu` file, describe it in the module of the same name and in
-//! [`TABLE`], and run `cargo xtask ptx`. Tests hold the table against the PTX, and the twins against
-//! naive references.
+//! [`TABLE`], and run `cargo xtask ptx`. Tests hold the table against the PTX, and the twins
+//! against naive references.
 
 #![deny(unsafe_code)]
 
@@ -218,7 +218,8 @@ pub static TABLE: &[Kernel] = &[
     select::COUNT,
 ];
 
-/// The PTX of all kernels in [`TABLE`], for every driver since CUDA 11.8 and every GPU since Maxwell.
+/// The PTX of all kernels in [`TABLE`], for every driver since CUDA 11.8 and every GPU since
+/// Maxwell.
 pub const PTX: &str = include_str!("../ptx/kernels.ptx");
 
 /// The buffers of a twin, one for each of the kernel's `N` pointer parameters.

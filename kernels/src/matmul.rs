@@ -3,11 +3,11 @@
 use crate::product::{Matrix, product};
 use crate::{Args, Geometry, Kernel, Param, area, cost, split, spread};
 
-/// Threads of a block, the edges of a block's large and small tiles of `c`, and from how many large
-/// tiles on the kernels use them, as in the CUDA source.
+/// Threads of a block, the rows and columns of a block's large and small tiles of `c`, and from how
+/// many large tiles on the kernels use them, as in the CUDA source.
 const THREADS: u32 = 128;
-const LARGE: u32 = 128;
-const SMALL: u32 = 64;
+const LARGE: (u32, u32) = (128, 128);
+const SMALL: (u32, u32) = (64, 64);
 const MANY: u64 = 64;
 
 /// `c[m][n] = a[m][k] b[k][n]`
@@ -28,7 +28,7 @@ pub(crate) const MATMUL: Kernel = Kernel {
     },
     launch: |args| {
         let (m, n, k) = (args.u32(3), args.u32(4), args.u32(5));
-        let tiles = |edge| area(m.div_ceil(edge), n.div_ceil(edge));
+        let tiles = |(rows, cols)| area(m.div_ceil(rows), n.div_ceil(cols));
         let aligned = m % 4 == 0 && n % 4 == 0 && k % 8 == 0 && k > 0;
         let large = aligned && tiles(LARGE) >= MANY;
         let blocks = tiles(if large { LARGE } else { SMALL });
