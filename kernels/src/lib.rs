@@ -5,9 +5,9 @@
 //! clock), how to launch it, and its host twin (for the emulated device's effects). The CUDA C++
 //! sources are in `kernels/cuda/`, the PTX made from them is [`PTX`].
 //!
-//! Matrices are row-major. Every size is an `unsigned int`, and may be 0. A kernel that works element
-//! by element (`cuda/elementwise.cu`, `greater`, `where`) may write over an input of the same shape;
-//! elsewhere, output and inputs do not overlap.
+//! Matrices are row-major. Every size is an `unsigned int`, and may be 0. A kernel that works
+//! element by element (`cuda/elementwise.cu`, `greater`, `where`) may write over an input of the
+//! same shape; elsewhere, output and inputs do not overlap.
 //!
 //! To add a kernel: write it in a `.cu` file, describe it in the module of the same name and in
 //! [`TABLE`], and run `cargo xtask ptx`. Tests hold the table against the PTX, and the twins
