@@ -40,7 +40,11 @@ pub struct Decoder {
 }
 
 /// The allocation that holds `address`.
-fn holder<V: Copy>(map: &BTreeMap<u64, V>, length: fn(&V) -> u64, address: u64) -> Option<(u64, V)> {
+fn holder<V: Copy>(
+    map: &BTreeMap<u64, V>,
+    length: fn(&V) -> u64,
+    address: u64,
+) -> Option<(u64, V)> {
     let (start, value) = map.range(..=address).next_back()?;
     (address - start < length(value).max(1)).then_some((*start, *value))
 }
@@ -192,9 +196,7 @@ impl Decoder {
                 }
                 Op::StreamDestroy { stream }
             }
-            cuStreamSynchronize => {
-                Op::StreamSync { stream: self.stream(word(0), thread, made) }
-            }
+            cuStreamSynchronize => Op::StreamSync { stream: self.stream(word(0), thread, made) },
             cuStreamQuery => {
                 Op::StreamQuery { stream: self.stream(word(0), thread, made), done: ok }
             }

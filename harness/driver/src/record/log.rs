@@ -107,14 +107,7 @@ pub fn push(raw: &Raw<'_>) {
             | u64::from(raw.result) << 16
             | (raw.words.len() as u64) << 48
             | (raw.frames.len() as u64) << 56;
-        chunk.extend_from_slice(&[
-            head,
-            raw.seq,
-            raw.entered,
-            raw.left,
-            raw.operation,
-            raw.waited,
-        ]);
+        chunk.extend_from_slice(&[head, raw.seq, raw.entered, raw.left, raw.operation, raw.waited]);
         chunk.extend_from_slice(raw.words);
         chunk.extend_from_slice(raw.frames);
     });

@@ -41,8 +41,7 @@ pub fn walk(frame: usize, out: &mut [u64; DEPTH]) -> usize {
     while depth < DEPTH && frame >= low && frame + 16 <= high && frame % 8 == 0 {
         // SAFETY: both words lie within this thread's stack, which is mapped and only this thread
         // changes.
-        let (next, back) =
-            unsafe { (*(frame as *const usize), *((frame + 8) as *const usize)) };
+        let (next, back) = unsafe { (*(frame as *const usize), *((frame + 8) as *const usize)) };
         if back == 0 {
             break;
         }
