@@ -25,6 +25,7 @@ use decode::Decoder;
 static NEXT_SEQ: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
+    // No destructor, so that it can be read however late in a thread's life.
     /// What the emulated device says of the call in progress: the operation it enqueued, and how
     /// long it kept the thread waiting.
     static EMULATED: Cell<(u64, Nanos)> = const { Cell::new((0, 0)) };
@@ -32,12 +33,13 @@ thread_local! {
 
 /// The emulated device notes the operation that the call enqueued.
 pub fn note_operation(id: u64) {
-    let _ = EMULATED.try_with(|cell| cell.set((id, cell.get().1)));
+    EMULATED.set((id, EMULATED.get().1));
 }
 
 /// The emulated device notes that it kept the calling thread waiting.
 pub fn note_waited(waited: Nanos) {
-    let _ = EMULATED.try_with(|cell| cell.set((cell.get().0, cell.get().1 + waited)));
+    let (id, before) = EMULATED.get();
+    EMULATED.set((id, before + waited));
 }
 
 /// What is known when a call is entered.
@@ -71,7 +73,7 @@ pub fn leave(entry: Entry) -> Left {
 pub fn write(left: Left, function: Function, result: CUresult, words: &[u64], frame: usize) {
     let mut frames = [0; stack::DEPTH];
     let depth = stack::walk(frame, &mut frames);
-    let (operation, waited) = EMULATED.try_with(|cell| cell.replace((0, 0))).unwrap_or((0, 0));
+    let (operation, waited) = EMULATED.replace((0, 0));
     log::push(&log::Raw {
         function,
         result,

@@ -26,15 +26,13 @@ pub fn walk(frame: usize, out: &mut [u64; DEPTH]) -> usize {
     if !cfg!(frame_pointers) {
         return 0;
     }
-    let Ok((low, high)) = BOUNDS.try_with(|cell| match cell.get() {
+    let (low, high) = match BOUNDS.get() {
         (0, 0) => {
             let bounds = stack_bounds();
-            cell.set(bounds);
+            BOUNDS.set(bounds);
             bounds
         }
         known => known,
-    }) else {
-        return 0;
     };
     let mut frame = frame;
     let mut depth = 0;
