@@ -2,9 +2,15 @@
 //!
 //! Pure: no GPU, no threads, and no I/O but reading and writing a trace. A trace comes from the
 //! driver (`harness/driver`), from a file, or from a test that writes one down.
+//!
+//! | module | answers |
+//! |---|---|
+//! | [`model`] | what a trace holds |
+//! | [`format`] | how it lies in a file |
 
 #![forbid(unsafe_code)]
 
+pub mod format;
 pub mod model;
 
 pub use model::*;
