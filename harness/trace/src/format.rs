@@ -33,7 +33,9 @@ const FRAME_LIMIT: u32 = 1 << 28;
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file does not begin like a trace.
-    #[error("not a streamlings trace (it does not begin with `STRMLING`); give the file that the run wrote")]
+    #[error(
+        "not a streamlings trace (it does not begin with `STRMLING`); give the file that the run wrote"
+    )]
     NotATrace,
     /// Another version wrote it.
     #[error(
@@ -253,8 +255,7 @@ impl<R: Read> Reader<R> {
         if !read_frame(&mut self.input, &mut self.frame, bytes)? {
             return Err(ReadError::CutOff { item });
         }
-        let decoded =
-            decode(&self.frame).map_err(|reason| ReadError::Damaged { item, reason })?;
+        let decoded = decode(&self.frame).map_err(|reason| ReadError::Damaged { item, reason })?;
         self.items += 1;
         Ok(Some(decoded))
     }

@@ -10,7 +10,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod blocks;
+pub mod build;
 pub mod format;
 pub mod model;
+pub mod names;
+pub mod order;
+pub mod regions;
+pub mod timing;
 
 pub use model::*;

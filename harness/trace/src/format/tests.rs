@@ -88,13 +88,7 @@ fn sample() -> Trace {
     }));
     items.extend(marks.map(|kind| {
         let seq = next();
-        Item::Mark(Mark {
-            seq: Seq(seq),
-            thread: ThreadId(1),
-            at: seq * 1000,
-            kind,
-            stack: None,
-        })
+        Item::Mark(Mark { seq: Seq(seq), thread: ThreadId(1), at: seq * 1000, kind, stack: None })
     }));
     items.push(Item::Truncated { at: 99 });
     Trace { header: header(), items }
