@@ -12,6 +12,7 @@
 
 pub mod blocks;
 pub mod build;
+pub mod case;
 pub mod format;
 pub mod model;
 pub mod names;

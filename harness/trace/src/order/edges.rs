@@ -184,6 +184,11 @@ impl Edges {
         &self.thread(thread).clock
     }
 
+    /// The same, of a thread that was seen before.
+    pub fn host_knows(&self, thread: ThreadId) -> Option<&Clock> {
+        self.threads.get(&thread).map(|thread| &thread.clock)
+    }
+
     /// What the last operation that a thread put on a stream knows to be over, itself included.
     pub fn last_on(&self, stream: StreamId, thread: ThreadId) -> Option<&Clock> {
         let tails = &self.streams.get(&stream)?.tails;
