@@ -28,6 +28,7 @@ pub struct Decoder {
     streams: HashMap<u64, (StreamId, bool)>,
     per_thread: HashMap<u32, StreamId>,
     events: HashMap<u64, (EventId, bool)>,
+    stream_names: BTreeMap<StreamId, String>,
     next_stream: u32,
     next_event: u32,
     allocations: BTreeMap<u64, Allocation>,
@@ -102,6 +103,14 @@ impl Decoder {
                 stream
             }
         }
+    }
+
+    /// Names a stream; the mark that says so.
+    pub fn name_stream(&mut self, handle: usize, thread: u32, name: String) -> MarkKind {
+        // A stream that nothing is known of yet is one of the default streams, which need no item.
+        let stream = self.stream(handle as u64, thread, &mut Vec::new());
+        self.stream_names.insert(stream, name.clone());
+        MarkKind::NameStream { stream, name }
     }
 
     fn event(&mut self, handle: u64, made: &mut Vec<Op>) -> EventId {
@@ -193,6 +202,7 @@ impl Decoder {
                 let stream = self.stream(word(0), thread, made);
                 if ok {
                     self.streams.remove(&word(0));
+                    self.stream_names.remove(&stream);
                 }
                 Op::StreamDestroy { stream }
             }
@@ -381,6 +391,10 @@ impl Decoder {
             Op::EventCreate { event, .. } => (1, u64::from(event.0)),
             _ => (2, 0),
         });
+        for (stream, name) in &self.stream_names {
+            let kind = MarkKind::NameStream { stream: *stream, name: name.clone() };
+            push(Item::Mark(Mark { seq, thread: ThreadId(0), at: 0, kind, stack: None }));
+        }
         for (function, op) in ops {
             let function = self.name(function.name());
             push(Item::Call(Call {

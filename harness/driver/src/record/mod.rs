@@ -92,6 +92,8 @@ struct Recorder {
     decoder: Decoder,
     options: Options,
     marks: Vec<Mark>,
+    /// Streams that were named since the last decoding: where in the order of calls, handle, name.
+    named: Vec<(u64, u32, usize, String)>,
     cut: u64,
     began: Nanos,
 }
@@ -103,6 +105,7 @@ fn recorder() -> &'static Mutex<Recorder> {
             decoder: Decoder::default(),
             options: Options::default(),
             marks: Vec::new(),
+            named: Vec::new(),
             cut: 0,
             began: 0,
         })
@@ -117,8 +120,15 @@ pub fn begin(options: Options) {
         device.take_spans();
     }
     // What came before is decoded only for what is still alive after it.
+    let mut named = std::mem::take(&mut recorder.named).into_iter().peekable();
     for raw in log::drain() {
+        while let Some((_, thread, handle, name)) = named.next_if(|(seq, ..)| *seq < raw.seq) {
+            recorder.decoder.name_stream(handle, thread, name);
+        }
         recorder.decoder.decode(&raw, None);
+    }
+    for (_, thread, handle, name) in named {
+        recorder.decoder.name_stream(handle, thread, name);
     }
     recorder.marks.clear();
     recorder.options = options;
@@ -136,6 +146,14 @@ pub fn mark(kind: MarkKind) {
     let mut recorder = recorder().lock().unwrap_or_else(PoisonError::into_inner);
     let stack = recorder.decoder.stack(&frames[..depth]);
     recorder.marks.push(Mark { seq: Seq(seq), thread, at, kind, stack });
+}
+
+/// See [`crate::recording::name_stream`].
+pub fn name_stream(handle: usize, name: &str) {
+    let seq = NEXT_SEQ.fetch_add(1, Ordering::Relaxed);
+    let thread = log::thread_number();
+    let mut recorder = recorder().lock().unwrap_or_else(PoisonError::into_inner);
+    recorder.named.push((seq, thread, handle, name.to_owned()));
 }
 
 /// See [`crate::recording::finish`].
@@ -157,12 +175,25 @@ pub fn finish() -> Trace {
     recorder.decoder.alive(Seq(recorder.cut), &mut |item| events.push((0, item)));
     let raws = log::drain();
     let truncated = log::truncated_at();
+    let mut named = std::mem::take(&mut recorder.named).into_iter().peekable();
+    let mut name = |decoder: &mut Decoder,
+                    (seq, thread, handle, name): (u64, u32, usize, String)| {
+        let kind = decoder.name_stream(handle, thread, name);
+        let (seq, thread) = (Seq(seq), ThreadId(thread));
+        Item::Mark(Mark { seq, thread, at: began, kind, stack: None })
+    };
     for raw in raws {
+        while let Some(next) = named.next_if(|(seq, ..)| *seq < raw.seq) {
+            events.push((next.0, name(&mut recorder.decoder, next)));
+        }
         if let Some(call) = recorder.decoder.decode(&raw, Some(&spans)) {
             for item in call {
                 events.push((raw.seq, item));
             }
         }
+    }
+    for next in named {
+        events.push((next.0, name(&mut recorder.decoder, next)));
     }
     for mark in std::mem::take(&mut recorder.marks) {
         events.push((mark.seq.0, Item::Mark(mark)));
