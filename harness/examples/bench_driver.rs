@@ -48,11 +48,7 @@ type Launch = unsafe extern "C" fn(
 ) -> CUresult;
 
 /// Nanoseconds a launch, over `count` launches of a spin of no duration.
-fn launch_loop(
-    launch: impl Fn(*mut *mut c_void) -> CUresult,
-    stream: CUstream,
-    count: u32,
-) -> f64 {
+fn launch_loop(launch: impl Fn(*mut *mut c_void) -> CUresult, stream: CUstream, count: u32) -> f64 {
     let mut nothing = 0_u64;
     let mut params = [(&raw mut nothing).cast::<c_void>()];
     let began = Instant::now();

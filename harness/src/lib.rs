@@ -23,9 +23,10 @@
 //! The types are cudarc's own; what runs below them is this workspace's driver
 //! (`harness/driver`), which records every call and, without a GPU, emulates one.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod gpu;
+mod product;
 
 pub use cudarc;
 pub use cudarc::driver::{
@@ -33,6 +34,7 @@ pub use cudarc::driver::{
     PushKernelArg,
 };
 pub use gpu::{Gpu, launch_config};
+pub use product::Product;
 pub use streamlings_driver as driver;
 pub use streamlings_grade as grade;
 pub use streamlings_kernels as kernels;

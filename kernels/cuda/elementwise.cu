@@ -1,5 +1,5 @@
 // Kernels that make each element of their output from the same element of their inputs. The output
-// may be one of the inputs.
+// may be an input of the same shape.
 
 #include "common.cuh"
 

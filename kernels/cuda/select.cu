@@ -22,8 +22,8 @@ extern "C" __global__ void gather(float* out, const float* x, const unsigned* in
     for (size_t i = first(); i < n; i += stride()) out[i] = index[i] < len ? x[index[i]] : 0.0f;
 }
 
-// index[0 .. count[0]] = the places where mask[0 .. n] is true, ascending; the rest of index[0 .. n]
-// is n, which is no place. Block 0 does it: each thread looks at a run of neighbours.
+// index[0 .. count[0]] = the places where mask[0 .. n] is true, ascending; the rest of
+// index[0 .. n] is n, which is no place. Block 0 does it: each thread looks at a run of neighbours.
 extern "C" __global__ void nonzero(unsigned* index, unsigned* count, const float* mask,
                                    unsigned n) {
     if (blockIdx.x != 0) return;

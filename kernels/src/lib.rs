@@ -2,8 +2,16 @@
 //!
 //! A [`Kernel`] in [`TABLE`] holds what every part of the workspace needs to know about one: its
 //! parameters with their roles and extents (for the record), its cost (for the emulated device's
-//! clock), how to launch it, and its host twin (for the emulated device's effects). The CUDA C++ sources are in
-//! `kernels/cuda/`, the PTX made from them is [`PTX`].
+//! clock), how to launch it, and its host twin (for the emulated device's effects). The CUDA C++
+//! sources are in `kernels/cuda/`, the PTX made from them is [`PTX`].
+//!
+//! Matrices are row-major. Every size is an `unsigned int`, and may be 0. A kernel that works
+//! element by element (`cuda/elementwise.cu`, `greater`, `where`) may write over an input of the
+//! same shape; elsewhere, output and inputs do not overlap.
+//!
+//! To add a kernel: write it in a `.cu` file, describe it in the module of the same name and in
+//! [`TABLE`], and run `cargo xtask ptx`. Tests hold the table against the PTX, and the twins
+//! against naive references.
 
 #![deny(unsafe_code)]
 
@@ -168,7 +176,7 @@ pub struct Kernel {
     /// What a launch costs.
     pub cost: fn(&Args) -> Cost,
     /// How to launch it for good speed. Another one-dimensional geometry gives the same result, if
-    /// the matrix products get at most 256 threads a block.
+    /// the matrix products get at most 128 threads a block.
     pub launch: fn(&Args) -> Geometry,
     /// Its host twin.
     pub twin: Twin,
@@ -210,7 +218,8 @@ pub static TABLE: &[Kernel] = &[
     select::COUNT,
 ];
 
-/// The PTX of all kernels in [`TABLE`], for every driver since CUDA 11.8 and every GPU since Maxwell.
+/// The PTX of all kernels in [`TABLE`], for every driver since CUDA 11.8 and every GPU since
+/// Maxwell.
 pub const PTX: &str = include_str!("../ptx/kernels.ptx");
 
 /// The buffers of a twin, one for each of the kernel's `N` pointer parameters.

@@ -3,9 +3,12 @@
 use crate::product::{Matrix, product};
 use crate::{Args, Geometry, Kernel, Param, area, cost, split, spread};
 
-/// The edge of the tile of `c` that a block makes, and the threads of a block.
-const TILE: u32 = 128;
-const THREADS: u32 = 256;
+/// Threads of a block, the rows and columns of a block's large and small tiles of `c`, and from how
+/// many large tiles on the kernels use them, as in the CUDA source.
+const THREADS: u32 = 128;
+const LARGE: (u32, u32) = (128, 128);
+const SMALL: (u32, u32) = (64, 64);
+const MANY: u64 = 64;
 
 /// `c[m][n] = a[m][k] b[k][n]`
 pub(crate) const MATMUL: Kernel = Kernel {
@@ -24,8 +27,12 @@ pub(crate) const MATMUL: Kernel = Kernel {
         cost(area(m, n).saturating_mul(2 * u64::from(k)), elements)
     },
     launch: |args| {
-        let tiles = area(args.u32(3).div_ceil(TILE), args.u32(4).div_ceil(TILE));
-        Geometry::linear(tiles.clamp(1, i32::MAX as u64) as u32, THREADS)
+        let (m, n, k) = (args.u32(3), args.u32(4), args.u32(5));
+        let tiles = |(rows, cols)| area(m.div_ceil(rows), n.div_ceil(cols));
+        let aligned = m % 4 == 0 && n % 4 == 0 && k % 8 == 0 && k > 0;
+        let large = aligned && tiles(LARGE) >= MANY;
+        let blocks = tiles(if large { LARGE } else { SMALL });
+        Geometry::linear(blocks.clamp(1, i32::MAX as u64) as u32, THREADS)
     },
     twin: |args, buffers| multiply(args, buffers, false, false),
 };
@@ -57,9 +64,9 @@ pub(crate) const TRANSPOSE: Kernel = Kernel {
     launch: |args| spread(area(args.u32(2), args.u32(3))),
     twin: |args, buffers| {
         let [out, x] = split(buffers);
-        let rows = args.u32(2) as usize;
-        for (r, row) in x.chunks_exact((args.u32(3) as usize).max(1)).enumerate() {
-            for (out, x) in out.iter_mut().skip(r).step_by(rows).zip(row) {
+        let [rows, cols] = [2, 3].map(|i| args.u32(i) as usize);
+        for (c, column) in out.chunks_exact_mut(rows.max(1)).enumerate() {
+            for (out, x) in column.iter_mut().zip(x.iter().skip(c).step_by(cols)) {
                 *out = *x;
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use streamlings_kernels::{PTX, TABLE, find};
+use streamlings_kernels::{Args, PTX, TABLE, find};
 
 /// The parameter sizes in bytes of each kernel that the PTX declares, in order.
 fn entries() -> BTreeMap<&'static str, Vec<usize>> {
@@ -47,4 +47,26 @@ fn find_knows_every_kernel_and_no_other() {
         assert_eq!(find(kernel.name).map(|found| found.name), Some(kernel.name));
     }
     assert!(find("no such kernel").is_none());
+}
+
+/// A launch with more threads a block than `.maxntid` fails.
+#[test]
+fn advised_blocks_are_those_that_the_kernels_were_compiled_for() {
+    let args = [1; 8];
+    let mut bounded = Vec::new();
+    for entry in PTX.split(".entry ").skip(1) {
+        let name = entry.split('(').next().expect("a name");
+        let kernel = find(name).expect("an entry of the table");
+        let Some((_, bound)) = entry.split_once(".maxntid ") else { continue };
+        let bound: Vec<u32> = bound
+            .lines()
+            .next()
+            .into_iter()
+            .flat_map(|bound| bound.split(','))
+            .map(|threads| threads.trim().parse().expect("a number of threads"))
+            .collect();
+        assert_eq!((kernel.launch)(&Args(&args)).block[..], bound, "{name}");
+        bounded.push(name);
+    }
+    assert_eq!(bounded, ["matmul", "matmul_tn", "matmul_nt"]);
 }

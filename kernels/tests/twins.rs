@@ -199,6 +199,20 @@ fn reductions_of_nothing() {
     assert!(run1("mse_backward", &[Out, In(vec![]), In(vec![]), In(vec![1.0]), U32(0)]).is_empty());
 }
 
+/// The kernel's order, to the bit: 2^24 swallows a 1 that is added to it, but not a 2.
+#[rstest]
+#[case::the_same_lane(&[1024, 2048], 16_777_216.0)]
+#[case::two_lanes_that_meet_first(&[1, 513], 16_777_218.0)]
+#[case::two_lanes_that_meet_last(&[512, 256], 16_777_216.0)]
+fn sum_adds_in_the_kernels_order(#[case] ones: &[usize], #[case] expected: f32) {
+    let mut x = vec![0.0; 2049];
+    x[0] = 16_777_216.0;
+    for &one in ones {
+        x[one] = 1.0;
+    }
+    assert_eq!(run1("sum", &[Out, In(x), U32(2049)]), [expected]);
+}
+
 #[rstest]
 #[case::nothing(&[])]
 #[case::none(&[0.0, -0.0])]
@@ -337,8 +351,10 @@ fn costs(
 }
 
 #[rstest]
-#[case("matmul", &[0, 0, 0, 2048, 2048, 2048], 256, 256)]
-#[case("matmul", &[0, 0, 0, 1, 129, 7], 2, 256)]
+#[case("matmul", &[0, 0, 0, 2048, 2048, 2048], 256, 128)]
+#[case("matmul", &[0, 0, 0, 2048, 2048, 2047], 1024, 128)]
+#[case("matmul", &[0, 0, 0, 1, 129, 7], 3, 128)]
+#[case("matmul", &[0, 0, 0, 0, 129, 7], 1, 128)]
 #[case("sum", &[0, 0, 1_000_000], 1, 1024)]
 #[case("fill", &[0, 0, 0], 1, 256)]
 #[case("fill", &[0, 0, 257], 2, 256)]

@@ -117,4 +117,6 @@ pub unsafe extern "C" fn resolve_and_jump() {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-compile_error!("streamlings-driver forwards driver calls in x86-64 assembly; other processors are not supported yet");
+compile_error!(
+    "streamlings-driver forwards driver calls in x86-64 assembly; other processors are not supported yet"
+);

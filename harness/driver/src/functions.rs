@@ -3,10 +3,11 @@
 //! A launch names its kernel by a handle and its arguments by bare pointers; how many there are and
 //! how long each is comes from the PTX that the module was loaded from.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use streamlings_kernels::Kernel;
@@ -57,8 +58,6 @@ struct Known {
     modules: HashMap<Handle, Vec<Entry>>,
     functions: HashMap<Handle, Arc<Info>>,
     all: Vec<Arc<Info>>,
-    // Raised whenever a handle may have changed its meaning; what threads remember is then stale.
-    generation: u64,
 }
 
 fn known() -> &'static RwLock<Known> {
@@ -66,25 +65,52 @@ fn known() -> &'static RwLock<Known> {
     KNOWN.get_or_init(RwLock::default)
 }
 
-static GENERATION: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+/// Raised whenever a handle may have changed its meaning; what threads remember is then stale.
+static GENERATION: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
-    static LAST: RefCell<(u64, Handle, Option<Arc<Info>>)> = const { RefCell::new((0, 0, None)) };
+    static LAST: Cell<Shape> = const { Cell::new(Shape::NONE) };
 }
 
 /// What is known about a function handle.
 pub fn find(handle: Handle) -> Option<Arc<Info>> {
-    let generation = GENERATION.load(std::sync::atomic::Ordering::Acquire);
-    LAST.try_with(|last| {
-        let mut last = last.try_borrow_mut().ok()?;
-        if last.0 != generation || last.1 != handle {
-            let known = known().read().unwrap_or_else(PoisonError::into_inner);
-            *last = (generation, handle, known.functions.get(&handle).cloned());
+    known().read().unwrap_or_else(PoisonError::into_inner).functions.get(&handle).cloned()
+}
+
+/// What a launch needs to know of its kernel: in one cache line, remembered by each thread.
+#[derive(Clone, Copy)]
+struct Shape {
+    generation: u64,
+    handle: Handle,
+    /// [`Info::id`], or [`UNKNOWN`].
+    id: u64,
+    /// How many parameters follow; 0 where they are not known or too many to record.
+    count: u8,
+    sizes: [u8; Shape::MOST],
+}
+
+impl Shape {
+    const MOST: usize = Words::MOST - LAUNCH_FIXED;
+
+    const NONE: Shape =
+        Shape { generation: 0, handle: 0, id: UNKNOWN, count: 0, sizes: [0; Shape::MOST] };
+
+    #[cold]
+    fn look_up(handle: Handle, generation: u64) -> Shape {
+        let mut shape = Shape { generation, handle, ..Shape::NONE };
+        if let Some(info) = find(handle) {
+            shape.id = info.id as u64;
+            let sizes = info.params.as_deref().unwrap_or(&[]);
+            if sizes.len() <= Shape::MOST {
+                shape.count = sizes.len() as u8;
+                for (place, size) in shape.sizes.iter_mut().zip(sizes) {
+                    // Longer ones are recorded as 0 whatever their length.
+                    *place = u8::try_from(*size).unwrap_or(u8::MAX);
+                }
+            }
         }
-        last.2.clone()
-    })
-    .ok()
-    .flatten()
+        shape
+    }
 }
 
 /// The kernel of that [`Info::id`].
@@ -124,15 +150,14 @@ pub fn add_function(handle: Handle, module: Handle, name: &str) {
     let info = Arc::new(Info { id: known.all.len(), name: name.to_owned(), params, kernel });
     known.all.push(Arc::clone(&info));
     known.functions.insert(handle, info);
-    known.generation += 1;
-    GENERATION.fetch_add(1, std::sync::atomic::Ordering::AcqRel);
+    GENERATION.fetch_add(1, Ordering::AcqRel);
 }
 
 /// A module was unloaded.
 pub fn remove_module(handle: Handle) {
     let mut known = known().write().unwrap_or_else(PoisonError::into_inner);
     known.modules.remove(&handle);
-    GENERATION.fetch_add(1, std::sync::atomic::Ordering::AcqRel);
+    GENERATION.fetch_add(1, Ordering::AcqRel);
 }
 
 /// The kernels that a PTX text declares, with the sizes of their parameters.
@@ -197,7 +222,7 @@ pub struct Words {
 }
 
 impl Words {
-    const MOST: usize = 28;
+    const MOST: usize = 20;
 
     fn new(first: &[u64]) -> Words {
         let mut words = Words { length: first.len(), words: [0; Words::MOST] };
@@ -228,20 +253,23 @@ unsafe fn record_launch(
     stream: Handle,
     params: *mut *mut c_void,
 ) -> Words {
-    let Some(info) = find(function) else {
-        return Words::new(&[UNKNOWN, stream as u64, blocks, function as u64]);
-    };
-    let mut words = Words::new(&[info.id as u64, stream as u64, blocks, function as u64]);
-    if let Some(sizes) = &info.params
-        && !params.is_null()
-        && sizes.len() + LAUNCH_FIXED <= Words::MOST
-    {
-        for (index, size) in sizes.iter().enumerate() {
+    let generation = GENERATION.load(Ordering::Acquire);
+    let mut shape = LAST.get();
+    if shape.generation != generation || shape.handle != function {
+        shape = Shape::look_up(function, generation);
+        LAST.set(shape);
+    }
+    let mut words = Words::new(&[shape.id, stream as u64, blocks, function as u64]);
+    if !params.is_null() {
+        let places = words.words[LAUNCH_FIXED..].iter_mut();
+        for (index, (place, size)) in
+            places.zip(&shape.sizes[..usize::from(shape.count)]).enumerate()
+        {
             // SAFETY: the launch's contract: one pointer for each parameter, to as many bytes as the
             // kernel declares.
-            words.words[LAUNCH_FIXED + index] = unsafe { argument(*params.add(index), *size) };
+            *place = unsafe { argument(*params.add(index), usize::from(*size)) };
         }
-        words.length += sizes.len();
+        words.length += usize::from(shape.count);
     }
     words
 }

@@ -100,6 +100,12 @@ pub mod recording {
         record::mark(kind);
     }
 
+    /// Gives a stream, by its handle, the name that reports use for it; for good, whether or not a
+    /// recording is in progress.
+    pub fn name_stream(handle: usize, name: &str) {
+        record::name_stream(handle, name);
+    }
+
     /// Ends the recording and returns it, with source lines resolved. Work that is still pending has
     /// no span on the emulated device: synchronize first if spans are wanted.
     pub fn finish() -> Trace {

@@ -25,12 +25,7 @@ fn a_cudarc_program_runs() -> Result<(), Box<dyn std::error::Error>> {
     // SAFETY: `spin` takes one integer; `fill` writes `n` floats, as many as `x` has.
     unsafe {
         stream.launch_builder(&spin).arg(&20_000_000_u64).launch(one_block())?;
-        stream
-            .launch_builder(&fill)
-            .arg(&mut x)
-            .arg(&2.5_f32)
-            .arg(&1000_u32)
-            .launch(one_block())?;
+        stream.launch_builder(&fill).arg(&mut x).arg(&2.5_f32).arg(&1000_u32).launch(one_block())?;
     }
     let launched = began.elapsed();
     let back = stream.clone_dtoh(&x)?;
@@ -77,8 +72,6 @@ fn a_function_without_an_emulation_says_so() {
     let name = CString::new("cuArray3DCreate_v2");
     assert!(name.is_ok());
     // SAFETY: the emulated device returns before it looks at the arguments.
-    let result = unsafe {
-        cudarc::driver::sys::cuArray3DCreate_v2(&mut array, std::ptr::null())
-    };
+    let result = unsafe { cudarc::driver::sys::cuArray3DCreate_v2(&mut array, std::ptr::null()) };
     assert_eq!(result, cudarc::driver::sys::CUresult::CUDA_ERROR_NOT_SUPPORTED);
 }

@@ -258,7 +258,11 @@ impl Arena {
             reached = *pool_end;
         }
         // Beyond its own allocation while that is live: not tolerated.
-        if self.live.range(..=first).next_back().is_some_and(|(start, live)| first < start + live.length)
+        if self
+            .live
+            .range(..=first)
+            .next_back()
+            .is_some_and(|(start, live)| first < start + live.length)
         {
             return None;
         }

@@ -34,11 +34,7 @@ fn check_device(device: Device) -> Status {
     if device == 0 { Ok(()) } else { Err(CUDA_ERROR_INVALID_DEVICE) }
 }
 
-pub unsafe fn primary_retain(
-    emulator: &Emulator,
-    context: *mut Handle,
-    device: Device,
-) -> Status {
+pub unsafe fn primary_retain(emulator: &Emulator, context: *mut Handle, device: Device) -> Status {
     check_device(device)?;
     let mut state = emulator.lock();
     let handle = match state.primary {

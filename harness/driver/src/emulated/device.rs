@@ -88,34 +88,34 @@ pub unsafe fn get_attribute(
 /// CUdevice_attribute, by its number in cuda.h; what the device lacks is 0.
 fn attribute_value(attribute: i32) -> i32 {
     match attribute {
-        1 | 2 | 3 => 1024,              // threads of a block; its x; its y
-        4 => 64,                        // its z
-        5 => i32::MAX,                  // blocks of a grid in x
-        6 | 7 => 65_535,                // in y and z
-        8 => 48 << 10,                  // shared memory of a block
-        9 => 64 << 10,                  // constant memory
-        10 => 32,                       // warp
-        12 | 82 => 65_536,              // registers of a block, of a multiprocessor
-        13 => 1_000_000,                // clock, kHz
-        14 => 512,                      // alignment of textures
-        15 => 1,                        // GPU overlap
+        1 | 2 | 3 => 1024, // threads of a block; its x; its y
+        4 => 64,           // its z
+        5 => i32::MAX,     // blocks of a grid in x
+        6 | 7 => 65_535,   // in y and z
+        8 => 48 << 10,     // shared memory of a block
+        9 => 64 << 10,     // constant memory
+        10 => 32,          // warp
+        12 | 82 => 65_536, // registers of a block, of a multiprocessor
+        13 => 1_000_000,   // clock, kHz
+        14 => 512,         // alignment of textures
+        15 => 1,           // GPU overlap
         16 => model::MULTIPROCESSORS as i32,
-        19 => 1,                        // can map host memory
-        31 => 1,                        // concurrent kernels
-        36 => 1_000_000,                // memory clock, kHz
-        37 => 128,                      // memory bus, bits
-        38 => 2 << 20,                  // L2 cache
-        39 => 1536,                     // threads of a multiprocessor
-        40 => 2,                        // copy engines
-        41 => 1,                        // unified addressing
-        75 => 8,                        // compute capability, major
-        76 => 6,                        // and minor
-        78 => 1,                        // stream priorities
-        81 => 100 << 10,                // shared memory of a multiprocessor
-        95 => 0,                        // cooperative launch
-        97 => 99 << 10,                 // shared memory of a block, opted in
-        106 => 16,                      // blocks of a multiprocessor
-        115 => 1,                       // memory pools
+        19 => 1,         // can map host memory
+        31 => 1,         // concurrent kernels
+        36 => 1_000_000, // memory clock, kHz
+        37 => 128,       // memory bus, bits
+        38 => 2 << 20,   // L2 cache
+        39 => 1536,      // threads of a multiprocessor
+        40 => 2,         // copy engines
+        41 => 1,         // unified addressing
+        75 => 8,         // compute capability, major
+        76 => 6,         // and minor
+        78 => 1,         // stream priorities
+        81 => 100 << 10, // shared memory of a multiprocessor
+        95 => 0,         // cooperative launch
+        97 => 99 << 10,  // shared memory of a block, opted in
+        106 => 16,       // blocks of a multiprocessor
+        115 => 1,        // memory pools
         _ => 0,
     }
 }

@@ -62,11 +62,31 @@ pub enum Work {
     Mark,
     /// An event record: takes [`model::EVENT`].
     Record(Handle),
-    Copy { from: Source, to: Target, bytes: usize, route: Route, unit: Option<usize> },
-    Set { at: DevicePtr, value: [u8; 4], bytes: usize },
-    Kernel { kernel: &'static Kernel, args: Vec<u64>, wide: bool },
-    Callback { function: Callback, data: usize },
-    Poison { at: usize, bytes: usize },
+    Copy {
+        from: Source,
+        to: Target,
+        bytes: usize,
+        route: Route,
+        unit: Option<usize>,
+    },
+    Set {
+        at: DevicePtr,
+        value: [u8; 4],
+        bytes: usize,
+    },
+    Kernel {
+        kernel: &'static Kernel,
+        args: Vec<u64>,
+        wide: bool,
+    },
+    Callback {
+        function: Callback,
+        data: usize,
+    },
+    Poison {
+        at: usize,
+        bytes: usize,
+    },
     /// It has started; this is what its end does.
     Running(Effect),
 }
@@ -175,7 +195,9 @@ pub fn run(device: &'static Emulator) {
         }
     }));
     if result.is_err() {
-        eprintln!("streamlings: internal error of the emulated device's executor; please report it");
+        eprintln!(
+            "streamlings: internal error of the emulated device's executor; please report it"
+        );
         std::process::abort();
     }
 }
@@ -183,11 +205,7 @@ pub fn run(device: &'static Emulator) {
 type Guard = MutexGuard<'static, State>;
 
 /// Runs `effect` without the lock: host threads enqueue meanwhile.
-fn unlocked<R>(
-    device: &'static Emulator,
-    state: Guard,
-    effect: impl FnOnce() -> R,
-) -> (Guard, R) {
+fn unlocked<R>(device: &'static Emulator, state: Guard, effect: impl FnOnce() -> R) -> (Guard, R) {
     drop(state);
     let result = effect();
     (device.lock(), result)
@@ -391,7 +409,8 @@ fn end(device: &'static Emulator, mut state: Guard, id: OpId, at: Moment) -> Gua
     (state, fault) = match effect {
         Effect::None => (state, None),
         Effect::Record(event) => {
-            if let Some(record) = state.events.get_mut(&event).and_then(|event| event.record.as_mut())
+            if let Some(record) =
+                state.events.get_mut(&event).and_then(|event| event.record.as_mut())
                 && record.op == id
             {
                 record.end = Some(at);

@@ -13,6 +13,8 @@ pub const NAME: &str = "emulated device (no GPU)";
 pub const MEMORY: u64 = 6 << 30;
 /// Multiprocessors: a grid of at least this many blocks fills the device.
 pub const MULTIPROCESSORS: u64 = 16;
+/// The clock: with 128 lanes a multiprocessor, a peak of 100 GFLOP/s.
+pub const KILOHERTZ: i32 = 24_414;
 /// Single-precision operations a second: a 2048³ product takes 0.2 s.
 const FLOPS: f64 = 86e9;
 /// Device memory, bytes a second.

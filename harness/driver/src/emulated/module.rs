@@ -264,14 +264,11 @@ pub unsafe fn launch(
         .iter()
         .enumerate()
         // SAFETY: the launch's contract: one pointer for each parameter.
-        .map(|(index, param)| unsafe {
-            functions::argument(*params.add(index), param.kind.size())
-        })
+        .map(|(index, param)| unsafe { functions::argument(*params.add(index), param.kind.size()) })
         .collect();
     let key = state.stream(stream, context)?;
     let wide = grid.iter().product::<u64>() >= model::MULTIPROCESSORS;
-    let (state, op) =
-        emulator.submit(state, context, key, Work::Kernel { kernel, args, wide })?;
+    let (state, op) = emulator.submit(state, context, key, Work::Kernel { kernel, args, wide })?;
     if launch_blocking() {
         drop(emulator.wait_for(state, context, &[op])?);
     }

@@ -227,7 +227,16 @@ impl State {
             }
         }
         let ready = now().max(self.reached);
-        let op = Op { stream: key, context, work, unmet, ready, dependents: Vec::new(), deep, started: 0 };
+        let op = Op {
+            stream: key,
+            context,
+            work,
+            unmet,
+            ready,
+            dependents: Vec::new(),
+            deep,
+            started: 0,
+        };
         self.ops.insert(id, op);
         if unmet == 0 {
             self.schedule(ready, id, Step::Ready);

@@ -79,8 +79,7 @@ pub unsafe fn create_with_priority(
     if flags & !STREAM_NON_BLOCKING != 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    let kind =
-        if flags & STREAM_NON_BLOCKING != 0 { Kind::NonBlocking } else { Kind::Blocking };
+    let kind = if flags & STREAM_NON_BLOCKING != 0 { Kind::NonBlocking } else { Kind::Blocking };
     let handle = state.handle();
     unsafe { fill(stream, handle) }?;
     state.streams.insert(handle, Stream::new(context, kind, priority.clamp(-5, 0)));

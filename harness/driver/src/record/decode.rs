@@ -28,6 +28,7 @@ pub struct Decoder {
     streams: HashMap<u64, (StreamId, bool)>,
     per_thread: HashMap<u32, StreamId>,
     events: HashMap<u64, (EventId, bool)>,
+    stream_names: BTreeMap<StreamId, String>,
     next_stream: u32,
     next_event: u32,
     allocations: BTreeMap<u64, Allocation>,
@@ -40,7 +41,11 @@ pub struct Decoder {
 }
 
 /// The allocation that holds `address`.
-fn holder<V: Copy>(map: &BTreeMap<u64, V>, length: fn(&V) -> u64, address: u64) -> Option<(u64, V)> {
+fn holder<V: Copy>(
+    map: &BTreeMap<u64, V>,
+    length: fn(&V) -> u64,
+    address: u64,
+) -> Option<(u64, V)> {
     let (start, value) = map.range(..=address).next_back()?;
     (address - start < length(value).max(1)).then_some((*start, *value))
 }
@@ -98,6 +103,14 @@ impl Decoder {
                 stream
             }
         }
+    }
+
+    /// Names a stream; the mark that says so.
+    pub fn name_stream(&mut self, handle: usize, thread: u32, name: String) -> MarkKind {
+        // A stream that nothing is known of yet is one of the default streams, which need no item.
+        let stream = self.stream(handle as u64, thread, &mut Vec::new());
+        self.stream_names.insert(stream, name.clone());
+        MarkKind::NameStream { stream, name }
     }
 
     fn event(&mut self, handle: u64, made: &mut Vec<Op>) -> EventId {
@@ -189,12 +202,11 @@ impl Decoder {
                 let stream = self.stream(word(0), thread, made);
                 if ok {
                     self.streams.remove(&word(0));
+                    self.stream_names.remove(&stream);
                 }
                 Op::StreamDestroy { stream }
             }
-            cuStreamSynchronize => {
-                Op::StreamSync { stream: self.stream(word(0), thread, made) }
-            }
+            cuStreamSynchronize => Op::StreamSync { stream: self.stream(word(0), thread, made) },
             cuStreamQuery => {
                 Op::StreamQuery { stream: self.stream(word(0), thread, made), done: ok }
             }
@@ -379,6 +391,10 @@ impl Decoder {
             Op::EventCreate { event, .. } => (1, u64::from(event.0)),
             _ => (2, 0),
         });
+        for (stream, name) in &self.stream_names {
+            let kind = MarkKind::NameStream { stream: *stream, name: name.clone() };
+            push(Item::Mark(Mark { seq, thread: ThreadId(0), at: 0, kind, stack: None }));
+        }
         for (function, op) in ops {
             let function = self.name(function.name());
             push(Item::Call(Call {

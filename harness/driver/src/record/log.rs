@@ -1,11 +1,12 @@
 //! The threads' buffers: calls as packed words, in chunks that are used again.
 
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use streamlings_trace::Nanos;
 
+use super::clock::Rate;
 use crate::api::Function;
 use crate::sys::CUresult;
 
@@ -14,8 +15,9 @@ pub struct Raw<'a> {
     pub function: Function,
     pub result: CUresult,
     pub seq: u64,
-    pub entered: Nanos,
-    pub left: Nanos,
+    /// In ticks of [`clock`](super::clock).
+    pub entered: u64,
+    pub left: u64,
     /// The emulated operation it enqueued; 0 for none.
     pub operation: u64,
     /// How long the emulated device kept the thread waiting.
@@ -39,100 +41,148 @@ pub struct Entry {
     pub frames: Vec<u64>,
 }
 
-/// A chunk is half a mebibyte: a page fault for every 30 calls or so, and none once it is used again.
-const CHUNK_WORDS: usize = 1 << 16;
-/// A recording holds at most this many words (1 GiB); what comes after is left out, and the trace says so.
-const LIMIT_WORDS: u64 = 1 << 27;
+/// Words of a chunk: 64 KiB, some 500 calls.
+const CHUNK_WORDS: usize = 1 << 13;
+/// A recording holds at most this many chunks (1 GiB); what comes after is left out, and the trace says so.
+const MOST_CHUNKS: usize = 1 << 14;
 /// Words before the arguments: function and counts, sequence number, entered, left, operation, waited.
 const FIXED: usize = 6;
 
-static USED_WORDS: AtomicU64 = AtomicU64::new(0);
-static TRUNCATED_AT: AtomicU64 = AtomicU64::new(u64::MAX);
-static THREADS: Mutex<Vec<Arc<Thread>>> = Mutex::new(Vec::new());
-static SPARE: Mutex<Vec<Vec<u64>>> = Mutex::new(Vec::new());
-
-struct Thread {
-    number: u32,
-    // Only its own thread writes; `drain` reads. So the lock is free but while a recording ends.
-    chunks: Mutex<Vec<Vec<u64>>>,
+/// A piece of a thread's buffer. Its thread alone writes, and then raises `used`; whoever drains reads
+/// up to there. So neither waits for the other, and the words need no lock.
+struct Chunk {
+    thread: AtomicU32,
+    used: AtomicUsize,
+    /// How far it has been drained; changed under the lock of [`CHUNKS`].
+    drained: AtomicUsize,
+    /// Its thread is done with it.
+    closed: AtomicBool,
+    words: Box<[AtomicU64]>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+#[derive(Default)]
+struct Chunks {
+    /// In use, or not drained to the end yet.
+    busy: Vec<&'static Chunk>,
+    /// To be used again: their memory is warm.
+    spare: Vec<&'static Chunk>,
+}
+
+static CHUNKS: Mutex<Chunks> = Mutex::new(Chunks { busy: Vec::new(), spare: Vec::new() });
+static TRUNCATED_AT: AtomicU64 = AtomicU64::new(u64::MAX);
+
+fn chunks() -> MutexGuard<'static, Chunks> {
+    CHUNKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Closes the thread's last chunk when the thread ends.
+struct Owner;
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        if let Some(chunk) = CHUNK.replace(None) {
+            chunk.closed.store(true, Ordering::Release);
+        }
+    }
 }
 
 thread_local! {
-    static OWN: RefCell<Option<Arc<Thread>>> = const { RefCell::new(None) };
-}
-
-fn with_own<R>(then: impl FnOnce(&Thread) -> R) -> Option<R> {
-    OWN.try_with(|own| {
-        let mut own = own.try_borrow_mut().ok()?;
-        let thread = own.get_or_insert_with(|| {
-            static NEXT: AtomicU32 = AtomicU32::new(1);
-            let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let thread = Arc::new(Thread { number, chunks: Mutex::new(Vec::new()) });
-            lock(&THREADS).push(Arc::clone(&thread));
-            thread
-        });
-        Some(then(thread))
-    })
-    // While the thread's own variables are torn down its calls are no longer recorded.
-    .ok()
-    .flatten()
+    // No destructors here, so that reading them is one load.
+    static CHUNK: Cell<Option<&'static Chunk>> = const { Cell::new(None) };
+    static NUMBER: Cell<u32> = const { Cell::new(0) };
+    static OWNER: Owner = const { Owner };
 }
 
 /// The number of the calling thread.
 pub fn thread_number() -> u32 {
-    with_own(|thread| thread.number).unwrap_or(0)
+    match NUMBER.get() {
+        0 => {
+            static NEXT: AtomicU32 = AtomicU32::new(1);
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            NUMBER.set(number);
+            number
+        }
+        number => number,
+    }
+}
+
+/// A chunk with room for `need` words; `None` where the recording is full.
+#[cold]
+fn next_chunk(need: usize) -> Option<&'static Chunk> {
+    if let Some(full) = CHUNK.replace(None) {
+        full.closed.store(true, Ordering::Release);
+    }
+    if need > CHUNK_WORDS {
+        return None;
+    }
+    let mut chunks = chunks();
+    if chunks.busy.len() >= MOST_CHUNKS {
+        return None;
+    }
+    let chunk: &'static Chunk = chunks.spare.pop().unwrap_or_else(|| {
+        // Chunks are used again for as long as the process lives.
+        Box::leak(Box::new(Chunk {
+            thread: AtomicU32::new(0),
+            used: AtomicUsize::new(0),
+            drained: AtomicUsize::new(0),
+            closed: AtomicBool::new(false),
+            words: (0..CHUNK_WORDS).map(|_| AtomicU64::new(0)).collect(),
+        }))
+    });
+    chunk.thread.store(thread_number(), Ordering::Relaxed);
+    chunks.busy.push(chunk);
+    CHUNK.set(Some(chunk));
+    // Where the thread is ending already, nobody closes the chunk: it stays busy, which is harmless.
+    let _ = OWNER.try_with(|_| ());
+    Some(chunk)
 }
 
 /// Writes a call into the calling thread's buffer.
+#[inline]
 pub fn push(raw: &Raw<'_>) {
     let need = FIXED + raw.words.len() + raw.frames.len();
-    with_own(|thread| {
-        let mut chunks = lock(&thread.chunks);
-        if chunks.last().is_none_or(|chunk| chunk.len() + need > chunk.capacity()) {
-            if USED_WORDS.fetch_add(CHUNK_WORDS as u64, Ordering::Relaxed) > LIMIT_WORDS {
-                TRUNCATED_AT.fetch_min(raw.entered, Ordering::Relaxed);
-                return;
-            }
-            let spare = lock(&SPARE).pop();
-            chunks.push(spare.unwrap_or_else(|| Vec::with_capacity(CHUNK_WORDS.max(need))));
-        }
-        let Some(chunk) = chunks.last_mut() else { return };
-        let head = raw.function as u64
-            | u64::from(raw.result) << 16
-            | (raw.words.len() as u64) << 48
-            | (raw.frames.len() as u64) << 56;
-        chunk.extend_from_slice(&[
-            head,
-            raw.seq,
-            raw.entered,
-            raw.left,
-            raw.operation,
-            raw.waited,
-        ]);
-        chunk.extend_from_slice(raw.words);
-        chunk.extend_from_slice(raw.frames);
-    });
+    let room = |chunk: &&Chunk| chunk.used.load(Ordering::Relaxed) + need <= chunk.words.len();
+    let Some(chunk) = CHUNK.get().filter(room).or_else(|| next_chunk(need)) else {
+        TRUNCATED_AT.fetch_min(raw.entered, Ordering::Relaxed);
+        return;
+    };
+    let head = raw.function as u64
+        | u64::from(raw.result) << 16
+        | (raw.words.len() as u64) << 48
+        | (raw.frames.len() as u64) << 56;
+    let used = chunk.used.load(Ordering::Relaxed);
+    let fixed = [head, raw.seq, raw.entered, raw.left, raw.operation, raw.waited];
+    let all = fixed.iter().chain(raw.words).chain(raw.frames);
+    for (place, word) in chunk.words[used..used + need].iter().zip(all) {
+        place.store(*word, Ordering::Relaxed);
+    }
+    chunk.used.store(used + need, Ordering::Release);
 }
 
 /// Takes everything written so far, in the order of sequence numbers.
 pub fn drain() -> Vec<Entry> {
-    let threads = lock(&THREADS).clone();
+    let rate = Rate::measure();
     let mut entries = Vec::new();
-    for thread in threads {
-        let chunks = std::mem::take(&mut *lock(&thread.chunks));
-        for mut chunk in chunks {
-            read_chunk(thread.number, &chunk, &mut entries);
-            chunk.clear();
-            lock(&SPARE).push(chunk);
+    let mut chunks = chunks();
+    for chunk in std::mem::take(&mut chunks.busy) {
+        // Closed before looked at: then `used` is final.
+        let closed = chunk.closed.load(Ordering::Acquire);
+        let used = chunk.used.load(Ordering::Acquire);
+        let from = chunk.drained.load(Ordering::Relaxed);
+        let words: Vec<u64> =
+            chunk.words[from..used].iter().map(|word| word.load(Ordering::Relaxed)).collect();
+        read_chunk(chunk.thread.load(Ordering::Relaxed), &words, rate, &mut entries);
+        if closed {
+            chunk.used.store(0, Ordering::Relaxed);
+            chunk.drained.store(0, Ordering::Relaxed);
+            chunk.closed.store(false, Ordering::Relaxed);
+            chunks.spare.push(chunk);
+        } else {
+            chunk.drained.store(used, Ordering::Relaxed);
+            chunks.busy.push(chunk);
         }
     }
-    // Threads that ended are held by this list alone.
-    lock(&THREADS).retain(|thread| Arc::strong_count(thread) > 1);
-    USED_WORDS.store(0, Ordering::Relaxed);
+    drop(chunks);
     entries.sort_unstable_by_key(|entry| entry.seq);
     entries
 }
@@ -140,10 +190,10 @@ pub fn drain() -> Vec<Entry> {
 /// When the limit was reached since the last call, if it was.
 pub fn truncated_at() -> Option<Nanos> {
     let at = TRUNCATED_AT.swap(u64::MAX, Ordering::Relaxed);
-    (at != u64::MAX).then_some(at)
+    (at != u64::MAX).then(|| Rate::measure().nanos(at))
 }
 
-fn read_chunk(thread: u32, mut chunk: &[u64], entries: &mut Vec<Entry>) {
+fn read_chunk(thread: u32, mut chunk: &[u64], rate: Rate, entries: &mut Vec<Entry>) {
     while let [head, seq, entered, left, operation, waited, rest @ ..] = chunk {
         let words = (head >> 48 & 0xff) as usize;
         let frames = (head >> 56) as usize;
@@ -155,8 +205,8 @@ fn read_chunk(thread: u32, mut chunk: &[u64], entries: &mut Vec<Entry>) {
             function,
             result: (head >> 16) as u32,
             seq: *seq,
-            entered: *entered,
-            left: *left,
+            entered: rate.nanos(*entered),
+            left: rate.nanos(*left),
             operation: *operation,
             waited: *waited,
             words: words.to_vec(),

@@ -3,6 +3,7 @@
 //! The cost of a call is two clock readings, a counter, a walk over a few frame pointers and some
 //! stores. Nothing is decoded until a recording is finished; no lock is held across a call.
 
+pub mod clock;
 pub mod decode;
 pub mod log;
 pub mod stack;
@@ -11,7 +12,6 @@ mod symbols;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Instant;
 
 use streamlings_trace::{DeviceKind, Header, Item, Mark, MarkKind, Nanos, Seq, ThreadId, Trace};
 
@@ -19,57 +19,53 @@ use crate::api::Function;
 use crate::backend::{Backend, backend};
 use crate::recording::Options;
 use crate::sys::CUresult;
+pub use clock::now;
 use decode::Decoder;
 
 static NEXT_SEQ: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
+    // No destructor, so that it can be read however late in a thread's life.
     /// What the emulated device says of the call in progress: the operation it enqueued, and how
     /// long it kept the thread waiting.
     static EMULATED: Cell<(u64, Nanos)> = const { Cell::new((0, 0)) };
 }
 
-/// The host's clock: nanoseconds since the process first asked.
-#[inline]
-pub fn now() -> Nanos {
-    static EPOCH: OnceLock<Instant> = OnceLock::new();
-    EPOCH.get_or_init(Instant::now).elapsed().as_nanos() as Nanos
-}
-
 /// The emulated device notes the operation that the call enqueued.
 pub fn note_operation(id: u64) {
-    let _ = EMULATED.try_with(|cell| cell.set((id, cell.get().1)));
+    EMULATED.set((id, EMULATED.get().1));
 }
 
 /// The emulated device notes that it kept the calling thread waiting.
 pub fn note_waited(waited: Nanos) {
-    let _ = EMULATED.try_with(|cell| cell.set((cell.get().0, cell.get().1 + waited)));
+    let (id, before) = EMULATED.get();
+    EMULATED.set((id, before + waited));
 }
 
 /// What is known when a call is entered.
 #[derive(Clone, Copy)]
 pub struct Entry {
     seq: u64,
-    entered: Nanos,
+    entered: u64,
 }
 
 /// What is known when it returned.
 #[derive(Clone, Copy)]
 pub struct Left {
     entry: Entry,
-    left: Nanos,
+    left: u64,
 }
 
 /// A recorded call begins.
 #[inline]
 pub fn enter() -> Entry {
-    Entry { seq: NEXT_SEQ.fetch_add(1, Ordering::Relaxed), entered: now() }
+    Entry { seq: NEXT_SEQ.fetch_add(1, Ordering::Relaxed), entered: clock::ticks() }
 }
 
 /// It returned.
 #[inline]
 pub fn leave(entry: Entry) -> Left {
-    Left { entry, left: now() }
+    Left { entry, left: clock::ticks() }
 }
 
 /// Writes the call down. `frame` is the frame pointer of the exported function.
@@ -77,7 +73,7 @@ pub fn leave(entry: Entry) -> Left {
 pub fn write(left: Left, function: Function, result: CUresult, words: &[u64], frame: usize) {
     let mut frames = [0; stack::DEPTH];
     let depth = stack::walk(frame, &mut frames);
-    let (operation, waited) = EMULATED.try_with(|cell| cell.replace((0, 0))).unwrap_or((0, 0));
+    let (operation, waited) = EMULATED.replace((0, 0));
     log::push(&log::Raw {
         function,
         result,
@@ -96,6 +92,8 @@ struct Recorder {
     decoder: Decoder,
     options: Options,
     marks: Vec<Mark>,
+    /// Streams that were named since the last decoding: where in the order of calls, handle, name.
+    named: Vec<(u64, u32, usize, String)>,
     cut: u64,
     began: Nanos,
 }
@@ -107,6 +105,7 @@ fn recorder() -> &'static Mutex<Recorder> {
             decoder: Decoder::default(),
             options: Options::default(),
             marks: Vec::new(),
+            named: Vec::new(),
             cut: 0,
             began: 0,
         })
@@ -121,8 +120,15 @@ pub fn begin(options: Options) {
         device.take_spans();
     }
     // What came before is decoded only for what is still alive after it.
+    let mut named = std::mem::take(&mut recorder.named).into_iter().peekable();
     for raw in log::drain() {
+        while let Some((_, thread, handle, name)) = named.next_if(|(seq, ..)| *seq < raw.seq) {
+            recorder.decoder.name_stream(handle, thread, name);
+        }
         recorder.decoder.decode(&raw, None);
+    }
+    for (_, thread, handle, name) in named {
+        recorder.decoder.name_stream(handle, thread, name);
     }
     recorder.marks.clear();
     recorder.options = options;
@@ -140,6 +146,14 @@ pub fn mark(kind: MarkKind) {
     let mut recorder = recorder().lock().unwrap_or_else(PoisonError::into_inner);
     let stack = recorder.decoder.stack(&frames[..depth]);
     recorder.marks.push(Mark { seq: Seq(seq), thread, at, kind, stack });
+}
+
+/// See [`crate::recording::name_stream`].
+pub fn name_stream(handle: usize, name: &str) {
+    let seq = NEXT_SEQ.fetch_add(1, Ordering::Relaxed);
+    let thread = log::thread_number();
+    let mut recorder = recorder().lock().unwrap_or_else(PoisonError::into_inner);
+    recorder.named.push((seq, thread, handle, name.to_owned()));
 }
 
 /// See [`crate::recording::finish`].
@@ -161,12 +175,25 @@ pub fn finish() -> Trace {
     recorder.decoder.alive(Seq(recorder.cut), &mut |item| events.push((0, item)));
     let raws = log::drain();
     let truncated = log::truncated_at();
+    let mut named = std::mem::take(&mut recorder.named).into_iter().peekable();
+    let mut name = |decoder: &mut Decoder,
+                    (seq, thread, handle, name): (u64, u32, usize, String)| {
+        let kind = decoder.name_stream(handle, thread, name);
+        let (seq, thread) = (Seq(seq), ThreadId(thread));
+        Item::Mark(Mark { seq, thread, at: began, kind, stack: None })
+    };
     for raw in raws {
+        while let Some(next) = named.next_if(|(seq, ..)| *seq < raw.seq) {
+            events.push((next.0, name(&mut recorder.decoder, next)));
+        }
         if let Some(call) = recorder.decoder.decode(&raw, Some(&spans)) {
             for item in call {
                 events.push((raw.seq, item));
             }
         }
+    }
+    for next in named {
+        events.push((next.0, name(&mut recorder.decoder, next)));
     }
     for mark in std::mem::take(&mut recorder.marks) {
         events.push((mark.seq.0, Item::Mark(mark)));

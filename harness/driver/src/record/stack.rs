@@ -26,23 +26,20 @@ pub fn walk(frame: usize, out: &mut [u64; DEPTH]) -> usize {
     if !cfg!(frame_pointers) {
         return 0;
     }
-    let Ok((low, high)) = BOUNDS.try_with(|cell| match cell.get() {
+    let (low, high) = match BOUNDS.get() {
         (0, 0) => {
             let bounds = stack_bounds();
-            cell.set(bounds);
+            BOUNDS.set(bounds);
             bounds
         }
         known => known,
-    }) else {
-        return 0;
     };
     let mut frame = frame;
     let mut depth = 0;
     while depth < DEPTH && frame >= low && frame + 16 <= high && frame % 8 == 0 {
         // SAFETY: both words lie within this thread's stack, which is mapped and only this thread
         // changes.
-        let (next, back) =
-            unsafe { (*(frame as *const usize), *((frame + 8) as *const usize)) };
+        let (next, back) = unsafe { (*(frame as *const usize), *((frame + 8) as *const usize)) };
         if back == 0 {
             break;
         }

@@ -91,19 +91,7 @@ impl Cuda {
         params: &mut [*mut c_void],
     ) -> CUresult {
         let none = std::ptr::null_mut();
-        cu!(cuLaunchKernel(
-            function,
-            blocks,
-            1,
-            1,
-            128,
-            1,
-            1,
-            0,
-            stream,
-            params.as_mut_ptr(),
-            none
-        ))
+        cu!(cuLaunchKernel(function, blocks, 1, 1, 128, 1, 1, 0, stream, params.as_mut_ptr(), none))
     }
 }
 
