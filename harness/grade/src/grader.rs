@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use streamlings_driver::recording;
+use streamlings_trace::format::{WriteError, Writer};
 use streamlings_trace::{Call, Device, DeviceKind, Frame, MarkKind, Trace};
 
 use crate::diagnosis;
@@ -166,8 +167,12 @@ impl Grader {
     }
 }
 
-/// The one place that knows the format of trace files.
-fn write_trace(path: &Path, trace: &Trace) -> std::io::Result<()> {
-    serde_json::to_writer(BufWriter::new(File::create(path)?), &trace.header)?;
+/// Writes a trace file.
+fn write_trace(path: &Path, trace: &Trace) -> Result<(), WriteError> {
+    let mut writer = Writer::new(BufWriter::new(File::create(path)?), &trace.header)?;
+    for item in &trace.items {
+        writer.write(item)?;
+    }
+    writer.finish()?;
     Ok(())
 }

@@ -127,7 +127,7 @@ fn main() -> ExitCode {
         .iter()
         .map(|(name, _, wanted)| Trial::test(*name, move || check(&run(name)?, wanted)))
         .collect();
-    trials.push(Trial::test("a_child_that_is_left_ends", || a_child_that_is_left_ends()));
+    trials.push(Trial::test("a_child_that_is_left_ends", a_child_that_is_left_ends));
     trials.push(Trial::test("a_flood_shows_its_first_lines", || {
         let text = run("floods_its_output")?.output.text();
         require(text.starts_with("line 0\nline 1\n"), &text)

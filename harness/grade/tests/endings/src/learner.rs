@@ -18,7 +18,7 @@ pub fn is_not_implemented() {
 }
 
 pub fn panics() {
-    let nothing: Option<u32> = None;
+    let nothing: Option<u32> = black_box(None);
     nothing.expect("there is something");
 }
 
@@ -87,6 +87,7 @@ pub fn floods_its_output() {
 }
 
 /// Leaves a child that holds the pipes; says which.
+#[expect(clippy::zombie_processes, reason = "that is what it is for")]
 pub fn leaves_a_child() {
     let child = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().expect("it starts");
     println!("child {}", child.id());
