@@ -1,0 +1,162 @@
+//! From exercises to a report: builds them, runs their cases, gathers the verdicts.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+use streamlings_grade::supervise::Supervisor;
+use streamlings_grade::{Description, Finding, Outcome, Verdict, diagnosis};
+use streamlings_trace::Device;
+
+use crate::build::{Built, NotBuilt, Package, build};
+use crate::cli::RunArguments;
+use crate::course::{Course, Exercise};
+use crate::criterion;
+use crate::progress::Progress;
+use crate::report::{CaseReport, ExerciseReport, Report};
+
+/// Whose code is graded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// The learner's, in `exercises/`.
+    Learner,
+    /// The reference, in `solutions/`.
+    Solution,
+}
+
+impl Whose {
+    /// The package with this code for an exercise.
+    pub fn package(self, exercise: &Exercise) -> Package {
+        match self {
+            Whose::Learner => Package {
+                name: exercise.name.clone(),
+                folder: Path::new("exercises").join(&exercise.folder),
+            },
+            Whose::Solution => Package {
+                name: format!("{}_solution", exercise.name),
+                folder: Path::new("solutions").join(&exercise.folder),
+            },
+        }
+    }
+}
+
+/// How cases run, as the command line wants it.
+pub fn supervisor(run: &RunArguments) -> Supervisor {
+    Supervisor {
+        time_limit: run.time_limit,
+        seed: run.seed,
+        device: run.device.variable().map(str::to_owned),
+        ..Supervisor::default()
+    }
+}
+
+/// Grades exercises.
+///
+/// # Errors
+/// Where cargo cannot be run.
+pub fn grade(
+    course: &Course,
+    exercises: &[&Exercise],
+    whose: Whose,
+    supervisor: &Supervisor,
+) -> anyhow::Result<Report> {
+    let packages: Vec<Package> = exercises.iter().map(|e| whose.package(e)).collect();
+    let progress = Progress::start("building");
+    let built = match packages[..] {
+        [] => Built::default(),
+        _ => build(&course.root, &packages, &["grade"], &progress)?,
+    };
+    progress.steps(exercises.iter().map(|exercise| exercise.cases.len()).sum());
+    let mut device = None;
+    let mut reports = Vec::new();
+    for (exercise, package) in exercises.iter().zip(&packages) {
+        let program = built.program(&course.root, package, "grade");
+        if let Ok(program) = &program
+            && device.is_none()
+        {
+            device = Some(probe(program, supervisor));
+        }
+        reports.push(grade_one(exercise, package, program, supervisor, &progress));
+    }
+    let (device, remarks) = device.unwrap_or_default();
+    let criterion = criterion::of(whose, &reports, device.as_ref());
+    let total = course.exercises.len();
+    Ok(Report { device, remarks, exercises: reports, criterion, whose, total })
+}
+
+fn grade_one(
+    exercise: &Exercise,
+    package: &Package,
+    program: Result<PathBuf, NotBuilt>,
+    supervisor: &Supervisor,
+    progress: &Progress,
+) -> ExerciseReport {
+    let all_as = |finding: &Finding| -> Vec<CaseReport> {
+        let verdict = |name: &str| Verdict::failed(name, finding.clone());
+        exercise.cases.iter().map(|case| CaseReport::not_run(verdict(&case.name))).collect()
+    };
+    let (cases, rustc) = match program {
+        Ok(program) => {
+            let run = |name: &str| {
+                progress.say(format!("{}: {name}", exercise.label()));
+                let run = supervisor.run_case(&program, name);
+                progress.step();
+                CaseReport::of_run(run)
+            };
+            (exercise.cases.iter().map(|case| run(&case.name)).collect(), None)
+        }
+        Err(NotBuilt::Learner(finding, rustc)) => (all_as(&finding), Some(rustc)),
+        Err(NotBuilt::Grader(trouble)) => {
+            let finding = Finding::new(diagnosis::SETUP_FAILED, "the grade binary was not built");
+            (all_as(&finding), Some(trouble))
+        }
+    };
+    ExerciseReport {
+        number: exercise.number,
+        name: exercise.name.clone(),
+        title: exercise.title.clone(),
+        folder: package.folder.clone(),
+        outcome: Outcome::of_cases(cases.iter().map(|case: &CaseReport| case.verdict.outcome)),
+        cases,
+        rustc,
+    }
+}
+
+/// What serves the cases, and what the driver has to say about it.
+type Probed = (Option<Device>, Vec<String>);
+
+fn probe(program: &Path, supervisor: &Supervisor) -> Probed {
+    let output = ask(program, "--device", supervisor);
+    let Ok(output) = output else { return Probed::default() };
+    let said = String::from_utf8_lossy(&output.stderr);
+    let device = read_last(&output.stdout);
+    (device, said.lines().map(str::to_owned).take(10).collect())
+}
+
+/// The cases of a grade binary of ours, as it lists them itself.
+///
+/// # Errors
+/// Where it does not.
+pub fn describe(program: &Path, supervisor: &Supervisor) -> anyhow::Result<Description> {
+    let output = ask(program, "--describe", supervisor)?;
+    anyhow::ensure!(output.status.success(), "{} lists no cases", program.display());
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+fn ask(
+    program: &Path,
+    what: &str,
+    supervisor: &Supervisor,
+) -> std::io::Result<std::process::Output> {
+    let mut command = Command::new(program);
+    command.arg(what).stdin(Stdio::null());
+    if let Some(device) = &supervisor.device {
+        command.env("STREAMLINGS_DEVICE", device);
+    }
+    command.output()
+}
+
+fn read_last<T: for<'a> Deserialize<'a>>(text: &[u8]) -> Option<T> {
+    let line = text.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty())?;
+    serde_json::from_slice(line).ok()
+}
