@@ -212,10 +212,14 @@ pub fn finish() -> Trace {
     Trace { header, items }
 }
 
-/// Host times count from the start of the recording.
+/// Times count from the start of the recording; the emulated device's clock is the host's.
 fn rebase(mut item: Item, began: Nanos) -> Item {
     match &mut item {
         Item::Call(call) => {
+            if let Some(ran) = &mut call.ran {
+                ran.start = ran.start.saturating_sub(began);
+                ran.end = ran.end.saturating_sub(began);
+            }
             call.entered = call.entered.saturating_sub(began);
             call.left = call.left.saturating_sub(began);
         }
