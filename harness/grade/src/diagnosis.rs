@@ -1,0 +1,263 @@
+//! The one table of diagnoses: every mistake that the grader can name.
+//!
+//! A diagnosis is general; what happened in a run, with its numbers and lines, is a
+//! [`Finding`](crate::Finding). Codes are stable: reports, `exercise.toml` files and mutants name them.
+//!
+//! To add one: write an entry below. Its title completes "what is wrong", its rule is one sentence that
+//! is true without the exercise at hand, and its next step says what to look at or to try, never what
+//! to write.
+
+use std::fmt;
+
+use crate::outcome::Outcome;
+
+/// A mistake that the grader knows by name.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// Stable, in kebab case.
+    pub code: &'static str,
+    /// The outcome that it means.
+    pub outcome: Outcome,
+    /// What is wrong, in one line.
+    pub title: &'static str,
+    /// The rule that was broken, in one sentence.
+    pub rule: &'static str,
+    /// One thing to do next; never the solution.
+    pub next: &'static str,
+}
+
+impl fmt::Display for Diagnosis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code)
+    }
+}
+
+/// The diagnosis of this code.
+pub fn find(code: &str) -> Option<&'static Diagnosis> {
+    ALL.iter().copied().find(|diagnosis| diagnosis.code == code)
+}
+
+macro_rules! diagnoses {
+    ($($name:ident $code:literal $outcome:ident: $title:literal
+        rule: $rule:literal
+        next: $next:literal)*) => {
+        $(
+            #[doc = concat!("`", $code, "`: ", $title, ".")]
+            pub const $name: &Diagnosis = &Diagnosis {
+                code: $code,
+                outcome: Outcome::$outcome,
+                title: $title,
+                rule: $rule,
+                next: $next,
+            };
+        )*
+
+        /// All diagnoses, in the order of the table.
+        pub const ALL: &[&Diagnosis] = &[$($name),*];
+    };
+}
+
+diagnoses! {
+    // How a process can end, whatever the exercise.
+
+    NOT_DONE "not-done" NotDone: "not written yet"
+        rule: "A body of `todo!()` compiles, and panics when it is called."
+        next: "Read the exercise's README.md and write the function's body."
+
+    FUNCTION_MISSING "function-missing" NotDone: "a function that is graded is not there"
+        rule: "The grading cases call the exercise's functions by name, with the signatures of the starter."
+        next: "Put the function back with the signature that README.md shows; `git diff` shows what changed."
+
+    DOES_NOT_COMPILE "does-not-compile" DoesNotCompile: "rustc rejected the code"
+        rule: "Only code that compiles can be run, so nothing else was judged."
+        next: "Start with rustc's first error; the later ones often follow from it."
+
+    SIGNATURE_CHANGED "signature-changed" DoesNotCompile: "a signature that is graded was changed"
+        rule: "The grading cases call the exercise's functions by name, with the signatures of the starter."
+        next: "Compare your signatures with those in README.md; the bodies are yours, the signatures are not."
+
+    PANICKED "panicked" Crashed: "the code panicked"
+        rule: "A panic ends the function without a result."
+        next: "Look at the line that panicked: an `unwrap` on a driver error says which call failed."
+
+    CRASHED "crashed" Crashed: "the process died"
+        rule: "A signal ends the whole process at once; the driver never got to finish its work."
+        next: "Look for a raw pointer that outlives its memory, a device pointer followed on the host, or endless recursion."
+
+    OVER_LIMIT "over-limit" Crashed: "the process went over its limits"
+        rule: "A case may write only so much output."
+        next: "Remove the printing from the loop; the first and last lines of it are shown."
+
+    HUNG "hung" Hung: "the case was still running at its time limit"
+        rule: "A wait that nothing will ever end holds the host for good."
+        next: "Look for a loop on a condition that never comes true, or a wait for work that never ends."
+
+    NO_VERDICT "no-verdict" NoVerdict: "the process ended without a verdict"
+        rule: "Only the grader's verdict counts: not what the process prints, nor its exit status."
+        next: "Remove the call that ends the process (`std::process::exit`), and return instead."
+
+    NO_DEVICE "no-device" NoDevice: "there is no device to run on"
+        rule: "`--device gpu` takes a GPU and nothing else."
+        next: "Mend what is named above, or use `--device emulated`."
+
+    GRADER_PANICKED "grader-panicked" GraderError: "the grading case itself failed"
+        rule: "This is a fault of the exercise's cases, not of your code."
+        next: "Please report it, with the message and the seed."
+
+    SETUP_FAILED "setup-failed" GraderError: "the grading case could not do its own part"
+        rule: "This is a fault of the machine or of the exercise's cases, not of your code."
+        next: "See whether the device works at all, with `cargo xtask check --solutions`."
+
+    RETURNED_ERROR "returned-error" Wrong: "the function returned an error"
+        rule: "A driver call reports what is wrong with it, or what went wrong before it."
+        next: "Find which of your calls returned that error, and what its documentation says of it."
+
+    WRONG_VALUE "wrong-value" Wrong: "a value is not right"
+        rule: "The result has to be right for every size and seed."
+        next: "Try the function on an input small enough to work out by hand."
+
+    // Exercise 01: launches enqueue, they do not execute.
+
+    BLOCKED_BEFORE_FIRST_READING "blocked-before-first-reading" Blocked:
+        "the host was held before the first reading"
+        rule: "A launch only enqueues: the reading that shows it has to come before any call that waits."
+        next: "Look at what stands between the launch and the first reading of the clock."
+
+    LAUNCH_NOT_WAITED_FOR "launch-not-waited-for" MisTimed:
+        "the second reading was taken while the kernel was still running"
+        rule: "A kernel is done when a synchronize after it has returned, not when the launch has."
+        next: "Ask yourself which call tells the host that the kernel has ended."
+
+    NOTHING_LAUNCHED "nothing-launched" Wrong: "the driver saw no launch"
+        rule: "What is graded is what the driver was asked to do."
+        next: "Launch the kernel that README.md names, on the stream that the function is given."
+
+    WAITED_TOO_OFTEN "waited-too-often" Blocked: "the host was held more than once"
+        rule: "Each wait that the host makes is a gap in which it enqueues nothing."
+        next: "Count the calls that can wait, and keep the one that is needed."
+
+    FIGURE_DISAGREES_WITH_RECORD "figure-disagrees-with-record" Wrong:
+        "a figure is not what the driver recorded"
+        rule: "A reported time has to be that of this very run."
+        next: "Compare the two figures above, and see which two readings would give the recorded one."
+
+    CLOSURE_AFTER_WAIT "closure-after-wait" Serialized: "the closure ran when the kernel had ended"
+        rule: "Host work overlaps device work only between the launch and the wait."
+        next: "Look at the order of the three: launch, closure, wait."
+
+    CLOSURE_BEFORE_LAUNCH "closure-before-launch" Serialized:
+        "the closure ran before the kernel was launched"
+        rule: "Host work overlaps device work only between the launch and the wait."
+        next: "Look at the order of the three: launch, closure, wait."
+
+    CLOSURE_NOT_RUN "closure-not-run" Wrong: "the closure did not run exactly once"
+        rule: "The host work is part of the task."
+        next: "Call the closure once, and return what it returns."
+
+    RETURNED_BEFORE_DONE "returned-before-done" Wrong: "the function returned while the kernel was running"
+        rule: "Who returns before the device is done leaves the waiting to the caller."
+        next: "Ask yourself which call tells the host that the kernel has ended."
+
+    WRONG_LAUNCH_BLAMED "wrong-launch-blamed" Wrong: "another launch is the one that faulted"
+        rule: "A fault surfaces at a later call; only a wait after each launch ties it to one."
+        next: "Find out after which launch the first error can be seen, when you wait after each."
+
+    BLAMED_THE_REPORTING_CALL "blamed-the-reporting-call" Wrong:
+        "that is the call that reported the fault, not the launch that caused it"
+        rule: "A launch returns before its kernel runs, so its own result says nothing of the kernel."
+        next: "Run it with CUDA_LAUNCH_BLOCKING=1 and see which call reports the fault then."
+
+    // Exercise 02: two-way timing.
+
+    BARE_CLOCK_AS_KERNEL_TIME "bare-clock-as-kernel-time" MisTimed:
+        "a bare clock was reported as the kernel's time"
+        rule: "A host clock around a launch times the enqueueing, not the kernel."
+        next: "Find something that the device itself writes down when it reaches it."
+
+    WALL_CLOCK_AS_EVENT_TIME "wall-clock-as-event-time" MisTimed:
+        "a host clock was reported as the event time"
+        rule: "An event time is the difference of two events on the device's clock."
+        next: "Look for the driver's call that gives the time between two events."
+
+    EVENTS_ON_ANOTHER_STREAM "events-on-another-stream" MisTimed:
+        "the events were recorded on another stream than the kernel's"
+        rule: "An event is reached when the work before it on its own stream is done."
+        next: "Compare the stream of each event with the stream of the launch."
+
+    EVENTS_BEFORE_THE_LAUNCH "events-before-the-launch" MisTimed:
+        "both events were recorded before the launch"
+        rule: "An event pair times what was enqueued between its two records."
+        next: "Look at the order of the three: start, launch, end."
+
+    EVENTS_AFTER_THE_LAUNCH "events-after-the-launch" MisTimed:
+        "both events were recorded after the launch"
+        rule: "An event pair times what was enqueued between its two records."
+        next: "Look at the order of the three: start, launch, end."
+
+    PAIR_BRACKETS_NOTHING "pair-brackets-nothing" MisTimed: "there is no work between the two events"
+        rule: "An event pair times what was enqueued between its two records, on their stream."
+        next: "See which stream the product was launched on."
+
+    PAIR_BRACKETS_MORE "pair-brackets-more" MisTimed: "the event pair stands around more than the product"
+        rule: "Whatever is enqueued between the two records is part of their time."
+        next: "See what else is enqueued between the two events, and whether it has to be."
+
+    SAME_EVENT_TWICE "same-event-twice" MisTimed: "start and end are the same event"
+        rule: "Recording an event again replaces its earlier record."
+        next: "Count the events that a time between two points needs."
+
+    READ_WITHOUT_WAITING "read-without-waiting" MisTimed: "the event time was read before the end was reached"
+        rule: "The time between two events exists only once both have been reached."
+        next: "Ask yourself what has to have happened on the device before the driver can answer."
+
+    EVENT_WITHOUT_TIMING "event-without-timing" MisTimed: "an event was made without timing"
+        rule: "Only an event made for timing has a time; CU_EVENT_DISABLE_TIMING, cudarc's default, has none."
+        next: "Look at the flags that the events were made with."
+
+    WARM_UP_INSIDE "warm-up-inside" MisTimed: "the timed region holds the warm-up"
+        rule: "Loading a module and the first launch of a kernel cost time once, and are not the kernel's."
+        next: "See what is done for the first time between the two readings."
+
+    BLOCKED_INSIDE_BARE_REGION "blocked-inside-bare-region" Blocked:
+        "the host was held between the two readings of the bare clock"
+        rule: "A call that waits makes the clock around it a measure of the wait."
+        next: "Look at what stands between the two readings besides the launch."
+
+    NOT_SYNCHRONIZED "not-synchronized" MisTimed: "the clock was read before the kernel had ended"
+        rule: "A host clock times a kernel only if a synchronize stands before the second reading."
+        next: "See what the host knows about the kernel at the moment of the second reading."
+
+    CONSTANT_FIGURE "constant-figure" Wrong: "the figure does not change with the work"
+        rule: "A reported time has to be that of this very run."
+        next: "See where the figure comes from: runs of different sizes returned the same one."
+
+    GAP_TOO_SMALL "gap-too-small" MisTimed: "the gap between event time and bare clock is too small"
+        rule: "A launch takes microseconds, whatever the kernel takes: a bare clock misses nearly all of it."
+        next: "Look at which of the two figures is off, and what it stands around."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_in_kebab_case() {
+        for (index, diagnosis) in ALL.iter().enumerate() {
+            let code = diagnosis.code;
+            assert!(code.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{code}");
+            assert!(ALL[..index].iter().all(|other| other.code != code), "{code} comes twice");
+            assert_eq!(find(code), Some(*diagnosis));
+        }
+    }
+
+    #[test]
+    fn every_entry_reads_as_the_reports_need_it() {
+        for Diagnosis { code, outcome, title, rule, next } in ALL {
+            assert_ne!(*outcome, Outcome::Passed, "{code}");
+            assert!(title.len() <= 80 && !title.ends_with('.'), "{code}: {title}");
+            for sentence in [rule, next] {
+                assert!(sentence.ends_with('.') && sentence.len() <= 140, "{code}: {sentence}");
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What a grading case works with: the device, a seed, and recorded runs of the learner's code.
+
+use std::fmt;
+use std::fs::File;
+use std::io::BufWriter;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use streamlings_driver::recording;
+use streamlings_trace::format::{WriteError, Writer};
+use streamlings_trace::{Call, Device, DeviceKind, Frame, MarkKind, Trace};
+
+use crate::diagnosis;
+use crate::panics::{self, Sources};
+use crate::verdict::{At, Figure, Finding};
+
+/// The region of a trace in which the learner's code ran.
+pub const RUN: &str = "run";
+
+/// One case at work.
+#[derive(Debug)]
+pub struct Grader {
+    device: Device,
+    seed: u64,
+    rng: fastrand::Rng,
+    sources: Sources,
+    trace: Option<PathBuf>,
+    figures: Vec<Figure>,
+    notes: Vec<String>,
+}
+
+/// What a run of the learner's code returned, and what the driver recorded meanwhile.
+#[derive(Debug)]
+pub struct Run<T> {
+    /// What it returned.
+    pub value: T,
+    /// The record. The region [`Grader::RUN`] is the learner's; after it, the grader waited for the
+    /// device, so that every operation has its time.
+    pub trace: Trace,
+}
+
+impl<T, E: fmt::Display> Run<Result<T, E>> {
+    /// The run of a function that must not fail.
+    ///
+    /// # Errors
+    /// [`diagnosis::RETURNED_ERROR`] where it returned an error.
+    pub fn ok(self) -> Result<Run<T>, Finding> {
+        match self.value {
+            Ok(value) => Ok(Run { value, trace: self.trace }),
+            Err(error) => Err(Finding::new(
+                diagnosis::RETURNED_ERROR,
+                format!("the function returned an error: {error}"),
+            )),
+        }
+    }
+}
+
+impl Grader {
+    /// The name of the region in which the learner's code runs.
+    pub const RUN: &str = RUN;
+
+    pub(crate) fn new(
+        device: Device,
+        seed: u64,
+        sources: Sources,
+        trace: Option<PathBuf>,
+    ) -> Grader {
+        let rng = fastrand::Rng::with_seed(seed);
+        Grader { device, seed, rng, sources, trace, figures: Vec::new(), notes: Vec::new() }
+    }
+
+    /// The device that this runs on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Whether this runs on a GPU.
+    pub fn on_gpu(&self) -> bool {
+        self.device.kind == DeviceKind::Gpu
+    }
+
+    /// The seed of this run.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Random numbers drawn from the seed: sizes and data come from here, so that a constant cannot
+    /// pass and a failure can be repeated.
+    pub fn rng(&mut self) -> &mut fastrand::Rng {
+        &mut self.rng
+    }
+
+    /// Runs the learner's code and records it.
+    ///
+    /// # Errors
+    /// Where it panics: [`diagnosis::NOT_DONE`] for a `todo!()`, else [`diagnosis::PANICKED`].
+    pub fn run<T>(&mut self, learner: impl FnOnce() -> T) -> Result<Run<T>, Finding> {
+        self.record(None, learner)
+    }
+
+    /// The same, with the device's operations held back by legal delays drawn from `seed`.
+    ///
+    /// # Errors
+    /// As [`Grader::run`].
+    pub fn run_perturbed<T>(
+        &mut self,
+        seed: u64,
+        learner: impl FnOnce() -> T,
+    ) -> Result<Run<T>, Finding> {
+        self.record(Some(seed), learner)
+    }
+
+    fn record<T>(
+        &mut self,
+        seed: Option<u64>,
+        learner: impl FnOnce() -> T,
+    ) -> Result<Run<T>, Finding> {
+        panics::take();
+        recording::begin(recording::Options { learner_roots: self.sources.learner.clone(), seed });
+        recording::mark(MarkKind::Begin { region: RUN.to_owned() });
+        let result = catch_unwind(AssertUnwindSafe(learner));
+        recording::mark(MarkKind::End { region: RUN.to_owned() });
+        // Operations get their times when they have run. An error here is one that the learner's code
+        // left behind, and shows in what the case looks at.
+        let _ = cudarc::driver::result::ctx::synchronize();
+        let trace = recording::finish();
+        self.keep(&trace)?;
+        match result {
+            Ok(value) => Ok(Run { value, trace }),
+            Err(_) => Err(panics::take().map_or_else(
+                || Finding::new(diagnosis::PANICKED, "it panicked without a message"),
+                panics::Panic::finding,
+            )),
+        }
+    }
+
+    /// Shows a number in the report, whether the case passes or not.
+    pub fn figure(&mut self, what: &str, value: f64, unit: &str) {
+        self.figures.push(Figure { what: what.to_owned(), value, unit: unit.to_owned() });
+    }
+
+    /// Shows a sentence in the report, whether the case passes or not.
+    pub fn note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
+    }
+
+    /// The learner's line that made a call.
+    pub fn at(&self, trace: &Trace, call: &Call) -> Option<At> {
+        self.frame_at(trace.at(call)?)
+    }
+
+    /// The line of a stack frame.
+    pub fn frame_at(&self, frame: &Frame) -> Option<At> {
+        let file = frame.file.as_ref().filter(|_| frame.line > 0)?;
+        Some(self.sources.at(Path::new(file), frame.line))
+    }
+
+    pub(crate) fn into_report(self) -> (Device, Vec<Figure>, Vec<String>) {
+        (self.device, self.figures, self.notes)
+    }
+
+    /// Writes the trace where the supervisor wants it; the last run of a case stays.
+    fn keep(&self, trace: &Trace) -> Result<(), Finding> {
+        let Some(path) = &self.trace else { return Ok(()) };
+        write_trace(path, trace)?;
+        Ok(())
+    }
+}
+
+/// Writes a trace file.
+fn write_trace(path: &Path, trace: &Trace) -> Result<(), WriteError> {
+    let mut writer = Writer::new(BufWriter::new(File::create(path)?), &trace.header)?;
+    for item in &trace.items {
+        writer.write(item)?;
+    }
+    writer.finish()?;
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! Mutants: wrong variants of a solution, each of which must get its own diagnosis.
+
+use crate::cases::Cases;
+use crate::diagnosis::Diagnosis;
+
+/// A wrong variant, the cases compiled against it, and what they must find.
+#[derive(Clone, Debug)]
+pub struct Mutant {
+    /// Its name, that of its file.
+    pub name: &'static str,
+    /// The exercise's cases, calling this variant.
+    pub cases: Cases,
+    /// For each case that must fail, the diagnosis it must give.
+    pub expect: Vec<(&'static str, &'static Diagnosis)>,
+}
+
+/// The `main` of a solution's `tests/mutants.rs`, from a table of its mutants.
+///
+/// For each: the file in the solution's `mutants/`, and which case must fail with which diagnosis. The
+/// path of the cases starts from `mutants/`, too.
+///
+/// ```ignore
+/// //! Wrong variants, each with the diagnosis that it must get.
+///
+/// streamlings::grade::mutants! {
+///     cases: "../../../exercises/01_async_launch/tests/cases.rs";
+///     sync_first "sync_first.rs": "enqueue_and_wait" => BLOCKED_BEFORE_FIRST_READING;
+///     closure_first "closure_first.rs": "overlap_host_work" => CLOSURE_BEFORE_LAUNCH;
+/// }
+/// ```
+///
+/// A mutant's file is a whole exercise in itself: it `pub use`s from the solution crate what it leaves
+/// right, and writes the wrong function anew.
+#[macro_export]
+macro_rules! mutants {
+    (
+        cases: $cases:literal;
+        $($name:ident $file:literal: $($case:literal => $diagnosis:ident),+;)+
+    ) => {
+        $(
+            #[path = "../mutants"]
+            mod $name {
+                #[path = $file]
+                pub mod exercise;
+                #[path = $cases]
+                pub mod cases;
+            }
+        )+
+
+        fn main() -> ::std::process::ExitCode {
+            $crate::mutants_main(
+                env!("CARGO_MANIFEST_DIR"),
+                vec![$($crate::Mutant {
+                    name: stringify!($name),
+                    cases: $name::cases::cases(),
+                    expect: vec![$(($case, $crate::diagnosis::$diagnosis)),+],
+                }),+],
+            )
+        }
+    };
+}
