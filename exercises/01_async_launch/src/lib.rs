@@ -1,9 +1,11 @@
 //! Exercise 01: launches enqueue, they do not execute.
 //!
-//! README.md beside this folder explains the idea. Make the three functions below do what their
+//! README.md in the folder above explains the idea. Make the three functions below do what their
 //! comments say, then run
 //!
-//!     cargo xtask check 01
+//! ```text
+//! cargo xtask check 01
+//! ```
 //!
 //! Keep the signatures; the bodies are yours.
 

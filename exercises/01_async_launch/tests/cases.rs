@@ -69,10 +69,10 @@ fn ms(duration: Duration) -> String {
 /// Opens the device and runs each kernel once, so that nothing of a first use is in what is graded.
 fn open() -> Result<Gpu, Finding> {
     let gpu = Gpu::new()?;
-    let nothing = 0_u64;
+    let (spin, nothing) = (gpu.kernel("spin")?, 0_u64);
     // SAFETY: `spin` takes one unsigned 64-bit integer.
     unsafe {
-        let mut launch = gpu.stream.launch_builder(&gpu.kernel("spin")?);
+        let mut launch = gpu.stream.launch_builder(&spin);
         launch.arg(&nothing).launch(LaunchConfig::for_num_elems(1))?
     };
     gpu.stream.synchronize()?;

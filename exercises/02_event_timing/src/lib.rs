@@ -1,9 +1,11 @@
 //! Exercise 02: time a matrix product both ways.
 //!
-//! README.md beside this folder explains the idea. Make the four functions below do what their
+//! README.md in the folder above explains the idea. Make the four functions below do what their
 //! comments say, then run
 //!
-//!     cargo xtask check 02
+//! ```text
+//! cargo xtask check 02
+//! ```
 //!
 //! Keep the signatures; the bodies are yours.
 

@@ -1,6 +1,6 @@
 //! Waits once, at the end, and blames the launch before the call that reported the error.
 
-pub use async_launch_solution::{Times, enqueue_and_wait, overlap_host_work};
+pub use async_launch_solution::{enqueue_and_wait, overlap_host_work};
 use streamlings::{DriverError, Gpu, LaunchConfig, PushKernelArg};
 
 pub fn which_launch_failed(gpu: &Gpu, targets: &[u64]) -> Result<Option<usize>, DriverError> {

@@ -1,6 +1,6 @@
 //! Works on the host before the device has anything to do.
 
-pub use async_launch_solution::{Times, enqueue_and_wait, which_launch_failed};
+pub use async_launch_solution::{enqueue_and_wait, which_launch_failed};
 use streamlings::{DriverError, Gpu};
 
 pub fn overlap_host_work<T>(

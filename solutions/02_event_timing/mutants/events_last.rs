@@ -1,6 +1,6 @@
 //! Records both events after the launch.
 
-pub use event_timing_solution::{TwoWay, time_bare_clock, time_synchronized, two_way};
+pub use event_timing_solution::{time_bare_clock, time_synchronized, two_way};
 use streamlings::cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use streamlings::{DriverError, Gpu, Product};
 

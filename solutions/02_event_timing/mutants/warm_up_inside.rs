@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-pub use event_timing_solution::{TwoWay, two_way};
+pub use event_timing_solution::{two_way};
 use streamlings::cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use streamlings::{DriverError, Gpu, Product};
 

@@ -1,6 +1,6 @@
 //! Takes cudarc's default flags, which make events without timing.
 
-pub use event_timing_solution::{TwoWay, time_bare_clock, time_synchronized, two_way};
+pub use event_timing_solution::{time_bare_clock, time_synchronized, two_way};
 use streamlings::{DriverError, Gpu, Product};
 
 pub fn time_with_events(gpu: &Gpu, product: &mut Product) -> Result<f32, DriverError> {

@@ -22,7 +22,7 @@ streamlings::grade::mutants! {
         "two_way" => BLOCKED_INSIDE_BARE_REGION;
     constant "constant.rs":
         "time_with_events" => CONSTANT_FIGURE,
-        "time_bare_clock" => FIGURE_DISAGREES_WITH_RECORD,
+        "time_bare_clock" => CONSTANT_FIGURE,
         "time_synchronized" => FIGURE_DISAGREES_WITH_RECORD;
     wall_clock "wall_clock.rs": "time_with_events" => WALL_CLOCK_AS_EVENT_TIME;
     side_stream "side_stream.rs": "time_with_events" => PAIR_BRACKETS_NOTHING;

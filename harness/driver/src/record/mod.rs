@@ -176,8 +176,7 @@ pub fn finish() -> Trace {
     let raws = log::drain();
     let truncated = log::truncated_at();
     let mut named = std::mem::take(&mut recorder.named).into_iter().peekable();
-    let mut name = |decoder: &mut Decoder,
-                    (seq, thread, handle, name): (u64, u32, usize, String)| {
+    let name = |decoder: &mut Decoder, (seq, thread, handle, name): (u64, u32, usize, String)| {
         let kind = decoder.name_stream(handle, thread, name);
         let (seq, thread) = (Seq(seq), ThreadId(thread));
         Item::Mark(Mark { seq, thread, at: began, kind, stack: None })
