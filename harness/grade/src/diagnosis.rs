@@ -162,6 +162,10 @@ diagnoses! {
         rule: "A fault surfaces at a later call; only a wait after each launch ties it to one."
         next: "Find out after which launch the first error can be seen, when you wait after each."
 
+    FAULT_NOT_SEEN "fault-not-seen" Wrong: "one launch faulted, and nobody noticed"
+        rule: "A launch returns before its kernel runs, so its own result says nothing of the kernel."
+        next: "Ask yourself by which call, at the latest, the driver has to tell of the fault."
+
     BLAMED_THE_REPORTING_CALL "blamed-the-reporting-call" Wrong:
         "that is the call that reported the fault, not the launch that caused it"
         rule: "A launch returns before its kernel runs, so its own result says nothing of the kernel."

@@ -96,9 +96,9 @@ fn attribute_value(attribute: i32) -> i32 {
         9 => 64 << 10,     // constant memory
         10 => 32,          // warp
         12 | 82 => 65_536, // registers of a block, of a multiprocessor
-        13 => 1_000_000,   // clock, kHz
-        14 => 512,         // alignment of textures
-        15 => 1,           // GPU overlap
+        13 => model::KILOHERTZ,
+        14 => 512, // alignment of textures
+        15 => 1,   // GPU overlap
         16 => model::MULTIPROCESSORS as i32,
         19 => 1,         // can map host memory
         31 => 1,         // concurrent kernels

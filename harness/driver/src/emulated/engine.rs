@@ -355,7 +355,7 @@ fn start_kernel(
             continue;
         }
         if address % 4 != 0 {
-            return (state, Effect::Fault(716));
+            return (state, Effect::Fault(CUDA_ERROR_MISALIGNED_ADDRESS));
         }
         match count.checked_mul(4).and_then(|bytes| state.arena.locate(address, bytes)) {
             Some(at) => buffers.push((at, count as usize, role)),

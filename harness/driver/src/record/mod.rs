@@ -176,8 +176,7 @@ pub fn finish() -> Trace {
     let raws = log::drain();
     let truncated = log::truncated_at();
     let mut named = std::mem::take(&mut recorder.named).into_iter().peekable();
-    let mut name = |decoder: &mut Decoder,
-                    (seq, thread, handle, name): (u64, u32, usize, String)| {
+    let name = |decoder: &mut Decoder, (seq, thread, handle, name): (u64, u32, usize, String)| {
         let kind = decoder.name_stream(handle, thread, name);
         let (seq, thread) = (Seq(seq), ThreadId(thread));
         Item::Mark(Mark { seq, thread, at: began, kind, stack: None })
@@ -212,10 +211,14 @@ pub fn finish() -> Trace {
     Trace { header, items }
 }
 
-/// Host times count from the start of the recording.
+/// Times count from the start of the recording; the emulated device's clock is the host's.
 fn rebase(mut item: Item, began: Nanos) -> Item {
     match &mut item {
         Item::Call(call) => {
+            if let Some(ran) = &mut call.ran {
+                ran.start = ran.start.saturating_sub(began);
+                ran.end = ran.end.saturating_sub(began);
+            }
             call.entered = call.entered.saturating_sub(began);
             call.left = call.left.saturating_sub(began);
         }

@@ -1,0 +1,14 @@
+//! Records one event twice.
+
+pub use event_timing_solution::{time_bare_clock, time_synchronized, two_way};
+use streamlings::cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
+use streamlings::{DriverError, Gpu, Product};
+
+pub fn time_with_events(gpu: &Gpu, product: &mut Product) -> Result<f32, DriverError> {
+    event_timing_solution::time_synchronized(gpu, product)?;
+    let event = gpu.stream.record_event(Some(CU_EVENT_DEFAULT))?;
+    product.launch(&gpu.stream)?;
+    event.record(&gpu.stream)?;
+    event.synchronize()?;
+    event.elapsed_ms(&event)
+}
