@@ -18,8 +18,9 @@ pub struct Exercise {
     pub folder: String,
     /// What it teaches, in a line.
     pub title: String,
-    /// Its grading cases, in order.
-    pub cases: Vec<CaseEntry>,
+    /// What the starter must get. The cases that are named here have to be there, whatever the
+    /// learner's binary says.
+    pub intended: Vec<Intended>,
 }
 
 impl Exercise {
@@ -29,28 +30,28 @@ impl Exercise {
     }
 }
 
-/// A grading case, as `exercise.toml` lists it. Where the learner's code would say otherwise, this
-/// list is the one that is graded.
+/// What the starter must get in one case.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CaseEntry {
-    /// Its name.
-    pub name: String,
-    /// The code of the diagnosis that the starter gets.
-    pub starter: String,
-    /// Hints, each saying a little more than the one before.
-    #[serde(default)]
-    #[expect(dead_code, reason = "read here so that a typo in an exercise.toml is found")]
-    pub hints: Vec<String>,
+pub struct Intended {
+    /// The case.
+    pub case: String,
+    /// The code of the diagnosis.
+    pub diagnosis: String,
 }
 
 /// An `exercise.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ExerciseFile {
+    /// What it teaches, in a line.
     title: String,
-    #[serde(rename = "case")]
-    cases: Vec<CaseEntry>,
+    /// A case that is not listed may pass.
+    intended: Vec<Intended>,
+    /// Hints, each saying a little more than the one before.
+    #[serde(default)]
+    #[expect(dead_code, reason = "read here so that a typo in an exercise.toml is found")]
+    hints: Vec<String>,
 }
 
 /// A workspace and its exercises.
@@ -148,18 +149,14 @@ fn read_exercise(path: &Path) -> anyhow::Result<Exercise> {
     let file = path.join("exercise.toml");
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("{} cannot be read", file.display()))?;
-    let ExerciseFile { title, cases } = toml::from_str(&text)
+    let ExerciseFile { title, intended, .. } = toml::from_str(&text)
         .with_context(|| format!("{} is not as it has to be", file.display()))?;
-    ensure!(!cases.is_empty(), "{} lists no cases", file.display());
-    for case in &cases {
-        ensure!(
-            diagnosis::find(&case.starter).is_some(),
-            "{}: there is no diagnosis `{}`",
-            file.display(),
-            case.starter
-        );
+    ensure!(!intended.is_empty(), "{}: the starter must fail some case", file.display());
+    for Intended { diagnosis: code, .. } in &intended {
+        let known = diagnosis::find(code).is_some();
+        ensure!(known, "{}: there is no diagnosis `{code}`", file.display());
     }
-    Ok(Exercise { number, name, folder, title, cases })
+    Ok(Exercise { number, name, folder, title, intended })
 }
 
 #[cfg(test)]
@@ -172,7 +169,7 @@ mod tests {
             name: name.to_owned(),
             folder: format!("{number:02}_{name}"),
             title: String::new(),
-            cases: Vec::new(),
+            intended: Vec::new(),
         };
         let exercises = vec![exercise(1, "async_launch"), exercise(2, "event_timing")];
         Course { root: PathBuf::new(), exercises }
@@ -232,16 +229,17 @@ mod tests {
         };
 
         let course = write(
-            "title = 'T'\n[[case]]\nname = 'a'\nstarter = 'not-done'\nhints = ['look', 'closer']",
+            "title = 'T'\nintended = [{ case = 'a', diagnosis = 'not-done' }]\nhints = ['look']",
         );
         let course = course.expect("it is as it has to be");
         assert_eq!(course.exercises[0].label(), "03 pinned_copies");
-        assert_eq!(course.exercises[0].cases[0].starter, "not-done");
+        assert_eq!(course.exercises[0].intended[0].diagnosis, "not-done");
 
-        let unknown = write("title = 'T'\n[[case]]\nname = 'a'\nstarter = 'no-such-code'");
+        let unknown = write("title = 'T'\nintended = [{ case = 'a', diagnosis = 'no-such' }]");
         let unknown = unknown.expect_err("there is no such code").to_string();
-        assert!(unknown.ends_with("there is no diagnosis `no-such-code`"), "{unknown}");
-        assert!(write("title = 'T'\ncase = []").is_err());
-        assert!(write("title = 'T'\ntypo = 1\n[[case]]\nname = 'a'\nstarter = 'hung'").is_err());
+        assert!(unknown.ends_with("there is no diagnosis `no-such`"), "{unknown}");
+        assert!(write("title = 'T'\nintended = []").is_err());
+        let typo = "title = 'T'\nhint = []\nintended = [{ case = 'a', diagnosis = 'hung' }]";
+        assert!(write(typo).is_err());
     }
 }

@@ -1,9 +1,7 @@
 //! From exercises to a report: builds them, runs their cases, gathers the verdicts.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-use serde::Deserialize;
 use streamlings_grade::supervise::Supervisor;
 use streamlings_grade::{Description, Finding, Outcome, Verdict, diagnosis};
 use streamlings_trace::Device;
@@ -66,7 +64,7 @@ pub fn grade(
         [] => Built::default(),
         _ => build(&course.root, &packages, &["grade"], &progress)?,
     };
-    progress.steps(exercises.iter().map(|exercise| exercise.cases.len()).sum());
+    progress.steps(exercises.len());
     let mut device = None;
     let mut reports = Vec::new();
     for (exercise, package) in exercises.iter().zip(&packages) {
@@ -91,19 +89,22 @@ fn grade_one(
     supervisor: &Supervisor,
     progress: &Progress,
 ) -> ExerciseReport {
+    let intended = || exercise.intended.iter().map(|intended| intended.case.clone());
     let all_as = |finding: &Finding| -> Vec<CaseReport> {
-        let verdict = |name: &str| Verdict::failed(name, finding.clone());
-        exercise.cases.iter().map(|case| CaseReport::not_run(verdict(&case.name))).collect()
+        let verdict = |name: String| Verdict::failed(&name, finding.clone());
+        intended().map(|name| CaseReport::not_run(verdict(name))).collect()
     };
     let (cases, rustc) = match program {
         Ok(program) => {
-            let run = |name: &str| {
+            // A binary that lists no cases, or too few, has been tampered with from within.
+            let listed = describe(&program, supervisor).map_or(Vec::new(), |listed| listed.cases);
+            let mut names: Vec<String> = listed.into_iter().map(|case| case.name).collect();
+            names.extend(intended().filter(|name| !names.contains(name)).collect::<Vec<_>>());
+            let run = |name: &String| {
                 progress.say(format!("{}: {name}", exercise.label()));
-                let run = supervisor.run_case(&program, name);
-                progress.step();
-                CaseReport::of_run(run)
+                CaseReport::of_run(supervisor.run_case(&program, name))
             };
-            (exercise.cases.iter().map(|case| run(&case.name)).collect(), None)
+            (names.iter().map(run).collect(), None)
         }
         Err(NotBuilt::Learner(finding, rustc)) => (all_as(&finding), Some(rustc)),
         Err(NotBuilt::Grader(trouble)) => {
@@ -111,6 +112,7 @@ fn grade_one(
             (all_as(&finding), Some(trouble))
         }
     };
+    progress.step();
     ExerciseReport {
         number: exercise.number,
         name: exercise.name.clone(),
@@ -126,37 +128,21 @@ fn grade_one(
 type Probed = (Option<Device>, Vec<String>);
 
 fn probe(program: &Path, supervisor: &Supervisor) -> Probed {
-    let output = ask(program, "--device", supervisor);
-    let Ok(output) = output else { return Probed::default() };
-    let said = String::from_utf8_lossy(&output.stderr);
-    let device = read_last(&output.stdout);
-    (device, said.lines().map(str::to_owned).take(10).collect())
+    let answer = supervisor.ask(program, "--device").unwrap_or_default();
+    let (device, said): (Vec<_>, Vec<_>) = answer
+        .lines()
+        .map(|line| serde_json::from_str(line).map_err(|_| line.to_owned()))
+        .partition(Result::is_ok);
+    let remarks = said.into_iter().filter_map(Result::err).take(10).collect();
+    (device.into_iter().flatten().next_back(), remarks)
 }
 
-/// The cases of a grade binary of ours, as it lists them itself.
+/// The cases of a grade binary, as it lists them itself.
 ///
 /// # Errors
 /// Where it does not.
 pub fn describe(program: &Path, supervisor: &Supervisor) -> anyhow::Result<Description> {
-    let output = ask(program, "--describe", supervisor)?;
-    anyhow::ensure!(output.status.success(), "{} lists no cases", program.display());
-    Ok(serde_json::from_slice(&output.stdout)?)
-}
-
-fn ask(
-    program: &Path,
-    what: &str,
-    supervisor: &Supervisor,
-) -> std::io::Result<std::process::Output> {
-    let mut command = Command::new(program);
-    command.arg(what).stdin(Stdio::null());
-    if let Some(device) = &supervisor.device {
-        command.env("STREAMLINGS_DEVICE", device);
-    }
-    command.output()
-}
-
-fn read_last<T: for<'a> Deserialize<'a>>(text: &[u8]) -> Option<T> {
-    let line = text.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty())?;
-    serde_json::from_slice(line).ok()
+    let answer = supervisor.ask(program, "--describe")?;
+    let last = answer.lines().next_back().unwrap_or_default();
+    Ok(serde_json::from_str(last)?)
 }

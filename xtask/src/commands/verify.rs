@@ -146,9 +146,16 @@ fn starters(course: &Course, report: &Report) -> Counts {
     let mut counts = Counts::default();
     for (exercise, graded) in course.exercises.iter().zip(&report.exercises) {
         complain_of_rustc(graded.rustc.as_deref());
-        for (entry, case) in exercise.cases.iter().zip(&graded.cases) {
-            let what = format!("starter {} {}", exercise.label(), entry.name);
-            judge(&mut counts, &what, case, Some(&entry.starter));
+        for intended in &exercise.intended {
+            let what = format!("starter {} {}", exercise.label(), intended.case);
+            let case = graded.cases.iter().find(|case| case.verdict.case == intended.case);
+            match case {
+                Some(case) => judge(&mut counts, &what, case, Some(&intended.diagnosis)),
+                None => {
+                    counts.failed += 1;
+                    complain(&what, "there is no such case");
+                }
+            }
         }
     }
     counts
