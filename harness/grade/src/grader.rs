@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use streamlings_driver::recording;
 use streamlings_trace::format::{WriteError, Writer};
-use streamlings_trace::{Call, Device, DeviceKind, Frame, MarkKind, Trace};
+use streamlings_trace::{Call, Device, DeviceKind, Frame, Item, MarkKind, Trace};
 
 use crate::diagnosis;
 use crate::panics::{self, Sources};
@@ -34,8 +34,8 @@ pub struct Grader {
 pub struct Run<T> {
     /// What it returned.
     pub value: T,
-    /// The record. The region [`Grader::RUN`] is the learner's; after it, the grader waited for the
-    /// device, so that every operation has its time.
+    /// The record. The region [`Grader::RUN`] is the learner's. After it the grader waited for the
+    /// device, so that every operation has its time; that wait is not in the record.
     pub trace: Trace,
 }
 
@@ -123,7 +123,8 @@ impl Grader {
         // Operations get their times when they have run. An error here is one that the learner's code
         // left behind, and shows in what the case looks at.
         let _ = cudarc::driver::result::ctx::synchronize();
-        let trace = recording::finish();
+        let mut trace = recording::finish();
+        drop_own_calls(&mut trace);
         self.keep(&trace)?;
         match result {
             Ok(value) => Ok(Run { value, trace }),
@@ -165,6 +166,20 @@ impl Grader {
         write_trace(path, trace)?;
         Ok(())
     }
+}
+
+/// Takes out the grader's own wait: whatever the thread of the run did after the run.
+fn drop_own_calls(trace: &mut Trace) {
+    let end = trace.marks().filter(|mark| is_end_of_run(&mark.kind)).last();
+    let Some((thread, end)) = end.map(|mark| (mark.thread, mark.seq)) else { return };
+    trace.items.retain(|item| match item {
+        Item::Call(call) => call.thread != thread || call.seq < end,
+        _ => true,
+    });
+}
+
+fn is_end_of_run(kind: &MarkKind) -> bool {
+    matches!(kind, MarkKind::End { region } if region == RUN)
 }
 
 /// Writes a trace file.

@@ -60,26 +60,29 @@ fn push_exercise(out: &mut String, root: &Path, exercise: &ExerciseReport) {
     let gap = WIDTH.saturating_sub(title.chars().count() + count.len()).max(2);
     line!(out, "{BOLD}{title}{BOLD:#}{:gap$}{colour}{count}{colour:#}", "");
 
-    let widest = exercise.cases.iter().map(|case| case.verdict.case.len()).max().unwrap_or(0);
+    let widest = |length: fn(&CaseReport) -> usize| exercise.cases.iter().map(length).max();
+    let name_width = widest(|case| case.verdict.case.len()).unwrap_or(0);
+    let word_width = widest(|case| case.verdict.outcome.word().len()).unwrap_or(0);
     for case in &exercise.cases {
         let verdict = &case.verdict;
         let colour = style(verdict.outcome);
         let sign = if verdict.outcome == Outcome::Passed { "ok" } else { "--" };
         let word = verdict.outcome.word();
-        let line = format!(
-            "  {colour}{sign}{colour:#} {:widest$}  {colour}{word}{colour:#}",
-            verdict.case
-        );
-        let figures = verdict.figures.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let room = WIDTH - (5 + widest + 2 + word.len() + 2);
-        let figures = figures.join(" | ");
-        let mut figures = textwrap::wrap(&figures, room).into_iter();
+        let name = &verdict.case;
+        let line =
+            format!("  {colour}{sign}{colour:#} {name:name_width$}  {colour}{word}{colour:#}");
+        let indent = 5 + name_width + 2 + word_width + 2;
+        let figures = verdict.figures.iter().map(ToString::to_string);
+        let mut figures = rows_of(figures, WIDTH.saturating_sub(indent)).into_iter();
         match figures.next() {
-            Some(first) => line!(out, "{line}  {DIM}{first}{DIM:#}"),
+            Some(first) => {
+                let gap = word_width - word.len() + 2;
+                line!(out, "{line}{:gap$}{DIM}{first}{DIM:#}", "");
+            }
             None => line!(out, "{line}"),
         }
         for more in figures {
-            line!(out, "{:indent$}{DIM}{more}{DIM:#}", "", indent = WIDTH - room);
+            line!(out, "{:indent$}{DIM}{more}{DIM:#}", "");
         }
         if verdict.outcome == Outcome::Passed {
             for note in &verdict.notes {
@@ -96,12 +99,30 @@ fn push_exercise(out: &mut String, root: &Path, exercise: &ExerciseReport) {
     }
     for case in &exercise.cases {
         if case.verdict.outcome != Outcome::Passed {
-            line!(out, "{BOLD}{} {}{BOLD:#}", exercise.label(), case.verdict.case);
+            let title = case.verdict.diagnosis.as_deref().and_then(diagnosis::find);
+            let title = title.map_or("", |diagnosis| diagnosis.title);
+            let heading = format!("{} {}: {title}", exercise.label(), case.verdict.case);
+            line!(out, "{BOLD}{}{BOLD:#}", textwrap::fill(&heading, WIDTH));
             line!(out, "{}", snippet::render(root, &case.verdict));
             push_output(out, case);
             line!(out);
         }
     }
+}
+
+/// Fills rows of at most `width` columns with items that are not broken.
+fn rows_of(items: impl Iterator<Item = String>, width: usize) -> Vec<String> {
+    let mut rows: Vec<String> = Vec::new();
+    for item in items {
+        match rows.last_mut() {
+            Some(row) if row.len() + 3 + item.len() <= width => {
+                row.push_str(" | ");
+                row.push_str(&item);
+            }
+            _ => rows.push(item),
+        }
+    }
+    rows
 }
 
 /// Without a grade binary, all cases have the same to say, and rustc says it better.
@@ -175,8 +196,7 @@ fn push_summary(out: &mut String, report: &Report) {
         line!(out, "        read {folder}/README.md, edit {folder}/src/lib.rs, then");
         line!(out, "        cargo xtask check {}", exercise.number);
     }
-    let met = if report.criterion.met { "met" } else { "not met yet" };
-    line!(out, "Completion criterion: {met}");
+    line!(out, "Completion criterion: {}", report.criterion.state().words());
     for part in &report.criterion.parts {
         let detail = match part.detail.as_str() {
             "" => String::new(),
@@ -186,5 +206,140 @@ fn push_summary(out: &mut String, report: &Report) {
         let options =
             textwrap::Options::new(WIDTH).initial_indent("  - ").subsequent_indent("    ");
         line!(out, "{}", textwrap::fill(&text, options));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use streamlings_grade::supervise::Captured;
+    use streamlings_grade::{At, Figure, Finding, Verdict, diagnosis};
+    use streamlings_trace::DeviceKind;
+
+    use super::*;
+    use crate::criterion;
+
+    const SOURCE: &str = "\
+//! The learner's file.
+
+pub fn enqueue_and_wait(gpu: &Gpu) -> Result<Times, DriverError> {
+    launch(gpu)?;
+    gpu.stream.synchronize()?;
+    let launched = began.elapsed();
+}
+";
+
+    fn figure(what: &str, value: f64, unit: &str) -> Figure {
+        Figure { what: what.to_owned(), value, unit: unit.to_owned() }
+    }
+
+    fn case(verdict: Verdict, output: &str) -> CaseReport {
+        let mut captured = Captured::default();
+        captured.push(output.as_bytes());
+        CaseReport { verdict, output: captured, ran: Some((0.1, 7)) }
+    }
+
+    fn exercise(number: u32, name: &str, cases: Vec<CaseReport>) -> ExerciseReport {
+        ExerciseReport {
+            number,
+            name: name.to_owned(),
+            title: "what it teaches".to_owned(),
+            folder: PathBuf::from(format!("exercises/{number:02}_{name}")),
+            outcome: Outcome::of_cases(cases.iter().map(|case| case.verdict.outcome)),
+            cases,
+            rustc: None,
+        }
+    }
+
+    fn render_all(exercises: Vec<ExerciseReport>, kind: DeviceKind) -> String {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let folder = root.path().join("exercises/01_async_launch/src");
+        std::fs::create_dir_all(&folder).expect("it can be made");
+        std::fs::write(folder.join("lib.rs"), SOURCE).expect("it can be written");
+        let name = match kind {
+            DeviceKind::Gpu => "NVIDIA H200",
+            DeviceKind::Emulated => "emulated device (no GPU)",
+        };
+        let device = Some(Device { kind, name: name.to_owned() });
+        let criterion = criterion::of(Whose::Learner, &exercises, device.as_ref());
+        let report = Report {
+            device,
+            remarks: Vec::new(),
+            exercises,
+            criterion,
+            whose: Whose::Learner,
+            total: 7,
+        };
+        let text = render(root.path(), &report);
+        let plain = anstream::adapter::strip_str(&text).to_string();
+        for line in plain.lines() {
+            assert!(line.chars().count() <= WIDTH, "too long: {line}");
+            assert_eq!(line, line.trim_end(), "it ends in blanks");
+        }
+        plain
+    }
+
+    fn at(line: u32) -> At {
+        At::new("exercises/01_async_launch/src/lib.rs", line)
+    }
+
+    #[test]
+    fn a_finding_shows_its_line_the_rule_and_what_next() {
+        let message = "the first reading says 17.663 ms, and the launch itself took 0.013 ms";
+        let finding = Finding::new(diagnosis::BLOCKED_BEFORE_FIRST_READING, message)
+            .at(at(5), "held the host for 17.648 ms")
+            .at(at(4), "launched here")
+            .note("synchronizing a stream waits until all its work is over");
+        let mut blocked = Verdict::failed("enqueue_and_wait", finding);
+        blocked.figures = vec![
+            figure("launch came back after", 17.663, "ms"),
+            figure("work was done after", 17.7, "ms"),
+            figure("a third one", 0.001, "ms"),
+        ];
+        let cases = vec![case(blocked, ""), case(Verdict::passed("overlap_host_work"), "")];
+        let exercise = exercise(1, "async_launch", cases);
+        insta::assert_snapshot!(render_all(vec![exercise], DeviceKind::Emulated));
+    }
+
+    #[test]
+    fn a_crash_shows_the_output() {
+        let finding = Finding::new(diagnosis::CRASHED, "the process died of SIGSEGV");
+        let output: String = (1..=20).map(|line| format!("line {line}\n")).collect();
+        let crashed = case(Verdict::failed("enqueue_and_wait", finding), &output);
+        let finding = Finding::new(diagnosis::NOT_DONE, "the code says that it is not written yet")
+            .at(at(400), "a line that is not there any more");
+        let undone = case(Verdict::failed("overlap_host_work", finding), "panicked at todo!()");
+        let exercise = exercise(1, "async_launch", vec![crashed, undone]);
+        insta::assert_snapshot!(render_all(vec![exercise], DeviceKind::Gpu));
+    }
+
+    #[test]
+    fn what_does_not_compile_shows_what_rustc_said() {
+        let finding =
+            Finding::new(diagnosis::DOES_NOT_COMPILE, "rustc: mismatched types").at(at(4), "");
+        let verdict = Verdict::failed("enqueue_and_wait", finding);
+        let mut exercise = exercise(1, "async_launch", vec![CaseReport::not_run(verdict)]);
+        exercise.rustc = Some("error[E0308]: mismatched types\n --> and so on\n\n".to_owned());
+        insta::assert_snapshot!(render_all(vec![exercise], DeviceKind::Emulated));
+    }
+
+    #[test]
+    fn the_criterion_is_met_only_on_a_gpu_and_with_all_its_parts() {
+        let solved = || {
+            let mut gap = Verdict::passed("two_way");
+            gap.figures = vec![figure("gap", 97.0, "times")];
+            let passed = |name| exercise(6, name, vec![case(Verdict::passed("snippets"), "")]);
+            vec![exercise(2, "event_timing", vec![case(gap, "")]), passed("accidental_syncs")]
+        };
+        let last_lines = |text: String| {
+            let from = text.find("Device:").expect("the device is named");
+            text[from..].to_owned()
+        };
+        insta::assert_snapshot!("met_on_a_gpu", last_lines(render_all(solved(), DeviceKind::Gpu)));
+        insta::assert_snapshot!(
+            "met_on_the_emulated_device",
+            last_lines(render_all(solved(), DeviceKind::Emulated))
+        );
     }
 }

@@ -21,7 +21,8 @@ pub struct Captured {
 }
 
 impl Captured {
-    fn push(&mut self, bytes: &[u8]) {
+    /// Adds what was written next.
+    pub fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let (head, rest) = bytes.split_at(bytes.len().min(KEPT - self.head.len()));
         self.head.extend_from_slice(head);

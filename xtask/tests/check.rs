@@ -1,0 +1,183 @@
+//! `cargo xtask check` on a workspace whose exercises compile, or do not, in every way.
+//!
+//! Their grade binaries are stand-ins of a few lines, without dependencies, so that they build fast.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A stand-in for a grade binary with one case: passes if the function returns 42.
+const GRADE: &str = r###"//! A stand-in for a grade binary.
+fn main() {
+    let argument = std::env::args().nth(1).unwrap_or_default();
+    match argument.as_str() {
+        "--describe" => println!("{}", r##"{"cases":[{"name":"answer","expect":null}]}"##),
+        "--device" => println!("a remark\n{}", r##"{"kind":"emulated","name":"a stand-in"}"##),
+        _ => judge(std::io::read_to_string(std::io::stdin()).unwrap()),
+    }
+}
+
+fn judge(job: String) {
+    let field = |name: &str| {
+        let from = job.split(&format!("\"{name}\":\"")).nth(1).unwrap();
+        from.split('"').next().unwrap().to_owned()
+    };
+    let (nonce, path) = (field("nonce"), field("verdict"));
+    let (outcome, diagnosis) = match LIBRARY::answer() {
+        42 => ("passed", "null"),
+        _ => ("wrong", "\"wrong-value\""),
+    };
+    let verdict = format!(
+        r##"{{"schema":1,"nonce":"{nonce}","case":"answer","outcome":"{outcome}",
+        "diagnosis":{diagnosis},"message":"it is not 42","spots":[],"notes":[],"figures":[],
+        "device":null}}"##
+    );
+    std::fs::write(path, verdict).unwrap();
+}
+"###;
+
+const RIGHT: &[u8] = b"//! An answer.\npub fn answer() -> u32 {\n    42\n}\n";
+
+/// The exercises: name, source, and `outcome diagnosis at` of the one case.
+const EXERCISES: &[(&str, &[u8], &str)] = &[
+    ("good", RIGHT, "passed - -"),
+    ("wrong", b"//! An answer.\npub fn answer() -> u32 { 41 }\n", "wrong wrong-value -"),
+    (
+        "broken",
+        b"//! An answer.\npub fn answer() -> u32 {\n    \"42\"\n}\n",
+        "does not compile does-not-compile exercises/03_broken/src/lib.rs:3",
+    ),
+    ("comments", b"// pub fn answer() -> u32 {\n//     42\n// }\n", "not done function-missing -"),
+    ("empty", b"\n", "does not compile does-not-compile -"),
+    (
+        "signature",
+        b"//! An answer.\npub fn answer(of: u32) -> u32 {\n    of\n}\n",
+        "does not compile signature-changed -",
+    ),
+    (
+        "bom_and_crlf",
+        b"\xef\xbb\xbf//! An answer.\r\npub fn answer() -> u32 {\r\n    42\r\n}\r\n",
+        "passed - -",
+    ),
+    (
+        "not_utf8",
+        b"//! \xff\npub fn answer() -> u32 { 42 }\n",
+        "does not compile does-not-compile *",
+    ),
+    (
+        "exits",
+        b"//! An answer.\npub fn answer() -> u32 {\n    std::process::exit(0)\n}\n",
+        "no verdict no-verdict -",
+    ),
+    (
+        "aborts",
+        b"//! An answer.\npub fn answer() -> u32 {\n    std::process::abort()\n}\n",
+        "crashed crashed -",
+    ),
+    ("loops", b"//! An answer.\npub fn answer() -> u32 {\n    loop {}\n}\n", "hung hung -"),
+];
+
+fn workspace() -> TempDir {
+    let root = tempfile::tempdir().expect("a temporary folder");
+    let write = |path: &str, text: &[u8]| {
+        let path = root.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("it can be made");
+        std::fs::write(path, text).expect("it can be written");
+    };
+    write("Cargo.toml", b"[workspace]\nresolver = \"3\"\nmembers = [\"exercises/*\"]\n");
+    for (index, (name, source, _)) in EXERCISES.iter().enumerate() {
+        let folder = format!("exercises/{:02}_{name}", index + 1);
+        let manifest = format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+             [[test]]\nname = \"grade\"\nharness = false\n"
+        );
+        let exercise = "title = \"an answer\"\n\
+            intended = [{ case = \"answer\", diagnosis = \"wrong-value\" }]\n";
+        write(&format!("{folder}/Cargo.toml"), manifest.as_bytes());
+        write(&format!("{folder}/exercise.toml"), exercise.as_bytes());
+        write(&format!("{folder}/src/lib.rs"), source);
+        write(&format!("{folder}/tests/grade.rs"), GRADE.replace("LIBRARY", name).as_bytes());
+    }
+    root
+}
+
+fn xtask(root: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_xtask"))
+        .args(arguments)
+        .arg("--workspace")
+        .arg(root)
+        .env("CARGO_TARGET_DIR", root.join("target"))
+        .env("CARGO_NET_OFFLINE", "true")
+        .env_remove("STREAMLINGS_DEVICE")
+        .output()
+        .expect("xtask runs")
+}
+
+fn document(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+        panic!("{error} in {output:?}");
+    })
+}
+
+#[test]
+fn every_submission_gets_its_own_outcome_and_an_exit_code() {
+    let root = workspace();
+    let json = ["check", "--format", "json", "--time-limit", "2"];
+    let output = xtask(root.path(), &json);
+    let report = document(&output);
+    assert_eq!(report["schema"], 1);
+    assert_eq!(report["device"]["name"], "a stand-in");
+    for ((name, _, wanted), exercise) in EXERCISES.iter().zip(array(&report["exercises"])) {
+        assert_eq!(exercise["name"], *name);
+        let case = &exercise["cases"][0];
+        let text = |field: &str| case[field].as_str().unwrap_or("-").to_owned();
+        let got = format!("{} {} {}", text("outcome"), text("diagnosis"), text("at"));
+        match wanted.strip_suffix('*') {
+            Some(start) => assert!(got.starts_with(start), "{name}: {got}"),
+            None => assert_eq!(got, *wanted, "{name}"),
+        }
+        assert_eq!(exercise["outcome"], case["outcome"], "{name}");
+        let rustc = exercise["rustc"].as_str().unwrap_or_default();
+        let compiles = ["passed", "wrong", "no verdict", "crashed", "hung"];
+        let compiled = compiles.contains(&text("outcome").as_str());
+        assert_eq!(rustc.contains("error"), !compiled, "{name}: {rustc}");
+    }
+    // Of several troubles, that which says least about the code: 3, does not compile.
+    assert_eq!(output.status.code(), Some(3));
+
+    for (names, code) in [(["good"], 0), (["wrong"], 1), (["gud"], 2), (["broken"], 3)] {
+        let output = xtask(root.path(), &["check", names[0]]);
+        assert_eq!(output.status.code(), Some(code), "{names:?}: {output:?}");
+    }
+    let output = xtask(root.path(), &["check", "god"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said, "error: there is no exercise `god`; did you mean `good`?\n");
+    assert!(output.stdout.is_empty());
+
+    let output = xtask(root.path(), &["check", "exercises/03_broken"]);
+    let text = String::from_utf8(output.stdout).expect("it is UTF-8");
+    assert!(text.contains("error[E0308]: mismatched types"), "{text}");
+    assert!(text.contains("does not compile[does-not-compile]: rustc: mismatched types"), "{text}");
+
+    let output = xtask(root.path(), &["check", "wrong", "1"]);
+    insta::assert_snapshot!(String::from_utf8(output.stdout).expect("it is UTF-8"));
+}
+
+#[test]
+fn a_workspace_that_cargo_rejects_is_the_graders_trouble() {
+    let root = workspace();
+    std::fs::write(root.path().join("Cargo.toml"), "[workspace").expect("it can be written");
+    let output = xtask(root.path(), &["check", "good", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(5));
+    let report = document(&output);
+    let exercise = &report["exercises"][0];
+    assert_eq!(exercise["outcome"], "grader error");
+    assert_eq!(exercise["cases"][0]["diagnosis"], "setup-failed");
+    assert_eq!(report["device"]["kind"], "none");
+}
+
+fn array(value: &Value) -> &[Value] {
+    value.as_array().expect("it is an array")
+}
