@@ -19,5 +19,6 @@ pub mod names;
 pub mod order;
 pub mod regions;
 pub mod timing;
+pub mod workload;
 
 pub use model::*;

@@ -182,8 +182,7 @@ impl Order {
     }
 
     fn on_stream(&mut self, call: &Call, epoch: Epoch) {
-        let Some(stream) = call.op.stream() else { return };
-        let Some(clock) = self.edges.last_on(stream, call.thread) else { return };
+        let Some(clock) = self.edges.last() else { return };
         let point = Point::of_call(call);
         for act in &self.acts {
             self.finder.touch(&mut self.shadow, &self.edges, clock, act, epoch, point);
@@ -292,3 +291,6 @@ pub fn races(trace: &Trace) -> Vec<Race> {
     }
     order.races()
 }
+
+#[cfg(test)]
+mod tests;

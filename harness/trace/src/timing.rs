@@ -325,7 +325,7 @@ impl<'a> Timeline<'a> {
                     at,
                     passed: call.ran.map(|span| span.end),
                 };
-                let knows = edges.last_on(*stream, call.thread).cloned().unwrap_or_default();
+                let knows = edges.last().cloned().unwrap_or_default();
                 self.records.push(RecordEntry { event: *event, recorded, epoch, knows });
             }
             op if op.is_work() => {

@@ -188,7 +188,9 @@ impl Shadow {
         let mut ends: Vec<(u64, u64)> = Vec::new();
         for (start, segment) in &mut self.segments {
             segment.history.retain(|access| !floor.covers(access.epoch));
-            segment.history.shrink_to(2 * segment.history.len() + 4);
+            if segment.history.capacity() > 64 {
+                segment.history.shrink_to(2 * segment.history.len());
+            }
             self.remembered += segment.history.len();
             lives(segment.tenant.life);
             segment.history.iter().for_each(|access| lives(access.life));
