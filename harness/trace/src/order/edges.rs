@@ -517,7 +517,10 @@ impl Edges {
         if binds {
             tail.now.join(&bound);
         }
+        let lane = tail.lane;
         self.bound = bound;
+        // An operation of its own: its stream, even destroyed, is not over before it is.
+        self.tick_last(lane);
     }
 
     fn event_sync(&mut self, call: &Call, event: EventId) {

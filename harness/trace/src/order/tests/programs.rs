@@ -13,7 +13,12 @@ use crate::order::Order;
 #[derive(Clone, Debug)]
 enum Step {
     Kernel(u8, Vec<(u8, AccessKind)>),
-    Copy { stream: u8, asynchronous: bool, from: u8, to: u8 },
+    Copy {
+        stream: u8,
+        asynchronous: bool,
+        from: u8,
+        to: u8,
+    },
     Record(u8, u8),
     Wait(u8, u8),
     HostWait(u8),
@@ -30,6 +35,8 @@ enum Step {
     HostFree(u8),
     JoinAndBegin,
     Fail(u8),
+    /// The stream is destroyed and another takes its place.
+    NewStream(u8),
 }
 
 /// The null stream, two non-blocking ones, two blocking ones.
@@ -55,10 +62,6 @@ fn piece(index: u8) -> Place {
 /// One of the two device buffers, or half of the first.
 fn device(index: u8) -> Range {
     piece([0, 3, 1][index as usize % 3]).range
-}
-
-fn stream(index: u8) -> StreamId {
-    StreamId(STREAMS[index as usize % STREAMS.len()].0)
 }
 
 fn event(index: u8) -> EventId {
@@ -92,6 +95,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => id().prop_map(Step::HostFree),
         1 => Just(Step::JoinAndBegin),
         1 => id().prop_map(Step::Fail),
+        1 => id().prop_map(Step::NewStream),
     ]
 }
 
@@ -107,6 +111,7 @@ struct Writer {
     now: Nanos,
     busy: [Nanos; 2],
     lives: u32,
+    streams: [u32; 5],
 }
 
 impl Writer {
@@ -128,14 +133,28 @@ impl Writer {
 
     fn name(&mut self, second: bool, range: Range) {
         self.lives += 1;
-        let name = format!("b{}", self.lives);
+        // Names come again, as they do in a loop.
+        let name = format!("b{}", self.lives % 3);
         self.mark(second, MarkKind::NameBuffer { range, name });
+    }
+
+    fn stream(&self, index: u8) -> StreamId {
+        StreamId(self.streams[index as usize % STREAMS.len()])
+    }
+
+    fn new_stream(&mut self, second: bool, index: u8) {
+        let index = 1 + index as usize % (STREAMS.len() - 1);
+        let old = StreamId(self.streams[index]);
+        self.call(second, 0, Op::StreamDestroy { stream: old });
+        self.streams[index] += 10;
+        let (stream, blocking) = (StreamId(self.streams[index]), STREAMS[index].1 == Some(true));
+        self.call(second, 0, Op::StreamCreate { stream, blocking });
     }
 
     fn step(&mut self, step: &Step, second: bool, long: u8) {
         let op = match step {
             Step::Kernel(on, accesses) => Op::Launch {
-                stream: stream(*on),
+                stream: self.stream(*on),
                 kernel: NameId(0),
                 accesses: accesses
                     .iter()
@@ -146,24 +165,26 @@ impl Writer {
             },
             Step::Copy { stream: on, asynchronous, from, to } => {
                 let (src, dst) = (piece(*from), piece(*to));
-                let stream = if *asynchronous { stream(*on) } else { StreamId::LEGACY };
+                let stream = if *asynchronous { self.stream(*on) } else { StreamId::LEGACY };
                 Op::Copy { stream, asynchronous: *asynchronous, src, dst }
             }
-            Step::Record(e, on) => Op::EventRecord { event: event(*e), stream: stream(*on) },
-            Step::Wait(e, on) => Op::StreamWait { event: event(*e), stream: stream(*on) },
+            Step::Record(e, on) => Op::EventRecord { event: event(*e), stream: self.stream(*on) },
+            Step::Wait(e, on) => Op::StreamWait { event: event(*e), stream: self.stream(*on) },
             Step::HostWait(e) => Op::EventSync { event: event(*e) },
             Step::Destroy(e) => Op::EventDestroy { event: event(*e) },
             Step::Query(e, done) => Op::EventQuery { event: event(*e), done: *done },
-            Step::Sync(on) => Op::StreamSync { stream: stream(*on) },
-            Step::QueryStream(on, done) => Op::StreamQuery { stream: stream(*on), done: *done },
+            Step::Sync(on) => Op::StreamSync { stream: self.stream(*on) },
+            Step::QueryStream(on, done) => {
+                Op::StreamQuery { stream: self.stream(*on), done: *done }
+            }
             Step::SyncAll => Op::ContextSync,
             Step::Alloc(index, on) => {
                 self.name(second, device(*index));
-                Op::Alloc { range: device(*index), stream: on.map(stream) }
+                Op::Alloc { range: device(*index), stream: on.map(|on| self.stream(on)) }
             }
             Step::Free(index, on, stream_ordered) => Op::Free {
                 range: device(*index),
-                stream: on.map(stream),
+                stream: on.map(|on| self.stream(on)),
                 stream_ordered: *stream_ordered,
             },
             Step::Out(index) => {
@@ -188,8 +209,9 @@ impl Writer {
                 self.mark(false, MarkKind::ThreadJoin { child: THREADS[1] });
                 return self.mark(false, MarkKind::ThreadBegin { child: THREADS[1] });
             }
+            Step::NewStream(index) => return self.new_stream(second, *index),
             Step::Fail(on) => {
-                self.call(second, long, Op::StreamSync { stream: stream(*on) });
+                self.call(second, long, Op::StreamSync { stream: self.stream(*on) });
                 self.builder.last(|call| call.result = 700);
                 return;
             }
@@ -199,7 +221,13 @@ impl Writer {
 }
 
 fn write(program: &[(Step, bool, u8)]) -> Trace {
-    let mut writer = Writer { builder: Builder::new(), now: 0, busy: [0; 2], lives: 0 };
+    let mut writer = Writer {
+        builder: Builder::new(),
+        now: 0,
+        busy: [0; 2],
+        lives: 0,
+        streams: STREAMS.map(|(id, _)| id),
+    };
     writer.builder.name("kernel");
     for (stream, kind) in STREAMS {
         if let Some(blocking) = kind {
@@ -230,7 +258,7 @@ fn judged(trace: &Trace, mut each: impl FnMut(&mut Order)) -> BTreeMap<Key, Fact
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn agrees_with_the_reference(program in program()) {
