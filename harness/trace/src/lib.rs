@@ -17,6 +17,7 @@ pub mod format;
 pub mod model;
 pub mod names;
 pub mod order;
+pub mod overlap;
 pub mod regions;
 pub mod timing;
 pub mod workload;

@@ -78,6 +78,9 @@ impl Access {
             (_, AccessKind::Update) => "read and wrote",
         };
         match (&self.what, self.stream()) {
+            (_, Some(_)) if self.actor.starts_with('`') => {
+                format!("{what} {did} on stream {}", self.actor)
+            }
             (_, Some(_)) => format!("{what} {did} on {}", self.actor),
             (What::Upload | What::Download | What::Copy, None) => {
                 format!("{what} {did}, at the call")
