@@ -3,10 +3,21 @@
 //! Pure: no GPU, no threads, and no I/O but reading and writing a trace. A trace comes from the
 //! driver (`harness/driver`), from a file, or from a test that writes one down.
 //!
-//! | module | answers |
+//! | module | what it is for |
 //! |---|---|
 //! | [`model`] | what a trace holds |
-//! | [`format`] | how it lies in a file |
+//! | [`mod@format`] | how it lies in a file |
+//! | [`names`], [`regions`] | what things are called; the stretches that a grading case watches |
+//! | [`blocks`] | which calls held the host, or would have, and behind what |
+//! | [`timing`] | what an event pair or a bare clock really measured |
+//! | [`order`] | which accesses nothing orders |
+//! | [`overlap`] | how much of each copy ran beside kernels |
+//! | [`case`] | short programs with what must be found in them, as text |
+//! | [`build`], [`workload`] | traces written by hand, and made up for measuring |
+//!
+//! The analyses take a trace and give back what they found; they print nothing and never panic,
+//! whatever the trace holds. [`blocks`] and [`order`] can also be fed item by item, while a file is
+//! read.
 
 #![forbid(unsafe_code)]
 

@@ -6,9 +6,9 @@
 use rustc_hash::FxHashMap;
 
 use super::clock::{Clock, Epoch, Lane, LaneIndex};
-use crate::model::{
-    Call, EventId, Mark, MarkKind, MemoryKind, Nanos, Op, Place, StreamId, ThreadId,
-};
+use super::copy::{CopyWait, copy_wait};
+use super::event::{Event, Record};
+use crate::model::{Call, EventId, Mark, MarkKind, Nanos, Op, StreamId, ThreadId};
 
 /// The edges of happens-before, as clocks.
 #[derive(Debug, Default)]
@@ -65,101 +65,6 @@ struct Tail {
     before: Clock,
     /// When the last one's call returned.
     left: Nanos,
-}
-
-#[derive(Debug, Default)]
-struct Event {
-    /// The records that a call may still bind to, by the order of calls: nearly always two at most.
-    records: Vec<Record>,
-}
-
-#[derive(Debug)]
-struct Record {
-    thread: ThreadId,
-    entered: Nanos,
-    left: Nanos,
-    epoch: Epoch,
-    clock: Clock,
-}
-
-impl Record {
-    /// Whether a call that comes later in the order of calls surely found it done.
-    fn is_before(&self, thread: ThreadId, entered: Nanos) -> bool {
-        self.thread == thread || self.left <= entered
-    }
-}
-
-impl Event {
-    /// What a call by `thread` entered at `entered` has surely bound to: what is common to all the
-    /// records that may have been the latest. Whether there surely was one.
-    fn bind(&self, thread: ThreadId, entered: Nanos, into: &mut Clock) -> bool {
-        let (mut first, mut sure) = (true, false);
-        for (index, record) in self.records.iter().enumerate().rev() {
-            let outdated = self.records[index + 1..].iter().any(|later| {
-                later.is_before(thread, entered) && record.is_before(later.thread, later.entered)
-            });
-            if outdated {
-                continue;
-            }
-            if first {
-                into.clone_from(&record.clock);
-            } else {
-                into.meet(&record.clock);
-            }
-            first = false;
-            sure |= record.is_before(thread, entered);
-        }
-        sure
-    }
-
-    /// Adds a record; those that nobody can bind to any more are dropped.
-    fn record(&mut self, mut record: Record, knows: &Clock) {
-        let outdated = |records: &[Record], index: usize| {
-            records[index + 1..].iter().any(|later: &Record| {
-                later.left <= record.entered
-                    && records[index].is_before(later.thread, later.entered)
-            })
-        };
-        let mut index = 0;
-        while index < self.records.len() {
-            if outdated(&self.records, index) {
-                record.clock = self.records.remove(index).clock;
-            } else {
-                index += 1;
-            }
-        }
-        record.clock.clone_from(knows);
-        self.records.push(record);
-    }
-}
-
-/// What of a copy its calling thread has waited for when the call returns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CopyWait {
-    /// Nothing.
-    Nothing,
-    /// What was on the stream before it, but not the copy itself.
-    Before,
-    /// The copy too.
-    Whole,
-}
-
-/// The rule for copies.
-///
-/// | form | from | to | the host has waited for |
-/// |---|---|---|---|
-/// | any | any | pageable | the copy |
-/// | without a stream | pageable | device | what was before it: the last bytes may still be under way |
-/// | without a stream | pinned | device | the copy |
-/// | without a stream | device | pinned | the copy |
-/// | any other | | | nothing |
-pub fn copy_wait(asynchronous: bool, src: &Place, dst: &Place) -> CopyWait {
-    match (asynchronous, src.memory, dst.memory) {
-        (_, _, MemoryKind::Pageable) => CopyWait::Whole,
-        (true, _, _) | (false, MemoryKind::Device, MemoryKind::Device) => CopyWait::Nothing,
-        (false, MemoryKind::Pageable, _) => CopyWait::Before,
-        (false, _, _) => CopyWait::Whole,
-    }
 }
 
 impl Edges {

@@ -82,9 +82,6 @@ impl Access {
                 format!("{what} {did} on stream {}", self.actor)
             }
             (_, Some(_)) => format!("{what} {did} on {}", self.actor),
-            (What::Upload | What::Download | What::Copy, None) => {
-                format!("{what} {did}, at the call")
-            }
             (_, None) => format!("{what} {did}"),
         }
     }

@@ -159,20 +159,17 @@ impl World {
                 }
             }
             Op::Copy { stream, asynchronous, src, dst } => {
-                if src.memory == MemoryKind::Pageable {
-                    self.host_act(thread, call.seq, src.range, AccessKind::Read);
-                }
                 let before = self.before_op(*stream, call);
                 let node = self.op(*stream, call, Nodes::new());
                 let knows = self.ops.last().unwrap().knows.clone();
-                let reads = src.memory != MemoryKind::Pageable;
-                if reads && src.range == dst.range {
+                if src.range == dst.range && src.memory != MemoryKind::Pageable {
                     self.touch(node, call.seq, Some(*stream), dst.range, AccessKind::Update);
                 } else {
-                    if reads {
-                        self.touch(node, call.seq, Some(*stream), src.range, AccessKind::Read);
+                    for (place, kind) in [(src, AccessKind::Read), (dst, AccessKind::Write)] {
+                        if place.memory != MemoryKind::Pageable {
+                            self.touch(node, call.seq, Some(*stream), place.range, kind);
+                        }
                     }
-                    self.touch(node, call.seq, Some(*stream), dst.range, AccessKind::Write);
                 }
                 use MemoryKind::{Device, Pageable, Pinned};
                 match (src.memory, dst.memory) {
