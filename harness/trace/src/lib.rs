@@ -19,6 +19,38 @@
 //! whatever the trace holds. [`blocks`] and [`order`] can also be fed item by item, while a file is
 //! read.
 
+//! ```
+//! use streamlings_trace::format::{Reader, Writer};
+//! use streamlings_trace::order::Order;
+//! use streamlings_trace::{case, blocks::Blocks};
+//!
+//! let trace = case::trace(
+//!     "stream side
+//!      host h 4096 pinned
+//!      alloc x 4096
+//!      upload h to x on side
+//!      host write h          # while the copy may still be reading
+//!      sync side
+//!      expect races 1",
+//! )?;
+//! let mut writer = Writer::new(Vec::new(), &trace.header)?;
+//! for item in &trace.items {
+//!     writer.write(item)?;
+//! }
+//! let file = writer.finish()?;
+//!
+//! let (mut order, mut blocks) = (Order::new(), Blocks::new());
+//! for item in Reader::new(file.as_slice())? {
+//!     let item = item?;
+//!     order.item(&item);
+//!     blocks.item(&item);
+//! }
+//! let edge = order.races()[0].missing_edge();
+//! assert_eq!(edge, "the host never waited for `side` after (1)");
+//! assert_eq!(blocks.finish().len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
 #![forbid(unsafe_code)]
 
 pub mod blocks;

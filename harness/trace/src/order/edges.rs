@@ -153,6 +153,12 @@ impl Edges {
         self.threads.get(&thread).map(|thread| &thread.clock)
     }
 
+    /// A host thread that knows an operation to be over, if there is one; the first of several.
+    pub fn known_to(&self, epoch: Epoch) -> Option<ThreadId> {
+        let knowing = self.threads.iter().filter(|(_, thread)| thread.clock.covers(epoch));
+        knowing.map(|(id, _)| *id).min()
+    }
+
     /// What the operation that was put on a stream last knows to be over, itself included.
     pub fn last(&self) -> Option<&Clock> {
         let (slot, tail) = self.last;

@@ -197,7 +197,10 @@ impl Finder {
             else {
                 continue;
             };
-            let missing = missing(earlier_party.lane, later_party.lane, partly);
+            let missing = match (earlier_party.lane, edges.known_to(earlier.epoch)) {
+                (Lane::Stream(..), Some(thread)) => Missing::OtherThreadWaited(thread),
+                _ => missing(earlier_party.lane, later_party.lane, partly),
+            };
             let key = match (earlier_party.origin.site, later_party.origin.site) {
                 (one, two) if one != Site(0) && two != Site(0) => Key::Lines(one, two),
                 _ => Key::Named(

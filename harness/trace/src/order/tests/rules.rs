@@ -198,8 +198,13 @@ fn overlapping_calls_on_one_stream_have_no_order() {
 #[rstest]
 #[case::never("", Missing::StreamWait)]
 #[case::too_early("read y on s1\nrecord e on s1\nwait e on s2\n", Missing::LaterStreamWait)]
+#[case::by_another_thread("begin t2\nt2: ", Missing::OtherThreadWaited(ThreadId(2)))]
 fn says_whether_there_was_a_wait(#[case] before: &str, #[case] missing: Missing) {
-    let text = format!("{SETUP}{before}write x on s1\nread x on s2\nexpect races 1");
+    let (before, sync) = match before.strip_suffix("t2: ") {
+        Some(begin) => (begin, "t2: sync s1\n"),
+        None => (before, ""),
+    };
+    let text = format!("{SETUP}{before}write x on s1\n{sync}read x on s2\nexpect races 1");
     assert_eq!(judge(&text).unwrap().races[0].missing, missing);
 }
 
