@@ -200,9 +200,12 @@ impl Blocks {
                 moved.then(|| (Reason::QueueFull, on(stream)))
             }
             Some(stream) if waited && queue_is_full => Some((Reason::QueueFull, on(stream))),
-            Some(stream) if waited && call.op.is_work() => {
-                Some((Reason::BlockingLaunch, on(stream)))
-            }
+            Some(stream) if waited => match &call.op {
+                Op::Launch { .. } => Some((Reason::BlockingLaunch, on(stream))),
+                // The device counts its staging memory better than the record can.
+                op if staged(op) > 0 => Some((Reason::StagingFull, on(stream))),
+                _ => Some((Reason::Unexplained, on(stream))),
+            },
             _ if waited => Some((Reason::Unexplained, Until::Idle)),
             _ => None,
         }

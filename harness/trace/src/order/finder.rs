@@ -116,13 +116,15 @@ type Pair = [(OriginId, LaneIndex, AccessKind, LifeId); 2];
 pub(super) struct Finder {
     origins: FxHashMap<Origin, OriginId>,
     origin: Vec<Origin>,
+    /// What was interned last: the next is often the same.
+    last_origin: Option<(Origin, OriginId)>,
     sites: FxHashMap<(Option<String>, u32), Site>,
     site_frames: Vec<Frame>,
     stack_sites: FxHashMap<StackId, Site>,
     buffer_names: FxHashMap<String, BufferName>,
     buffer_name: Vec<String>,
     lives: FxHashMap<LifeId, Life>,
-    last_life: u64,
+    last_life: u32,
     found: Vec<Found>,
     by_key: FxHashMap<Key, usize>,
     /// The same for pairs of accesses that were seen before: what `by_key` says, found faster. A
@@ -155,14 +157,20 @@ impl Finder {
         point: Point,
     ) {
         let site = self.site(point.stack);
-        let Finder { origins, origin, conflicts, .. } = self;
+        let Finder { origins, origin, last_origin, conflicts, .. } = self;
         let describe = |tenant: &Tenant| {
             let this = Origin { deed: act.deed, site, name: tenant.name, assumed: act.assumed };
+            if let Some((last, id)) = last_origin
+                && *last == this
+            {
+                return *id;
+            }
             let next = OriginId(index(origin.len()));
             let id = *origins.entry(this).or_insert(next);
             if id == next {
                 origin.push(this);
             }
+            *last_origin = Some((this, id));
             id
         };
         let conflict = |range: Range, tenant: &Tenant, one: &Remembered, two: &Remembered| {
@@ -253,7 +261,7 @@ impl Finder {
 
     /// The memory is handed out.
     pub fn begin_life(&mut self, shadow: &mut Shadow, range: Range, kind: LifeKind, out: Point) {
-        self.last_life += 1;
+        self.last_life = self.last_life.saturating_add(1);
         let life = LifeId(self.last_life);
         let mut name = BufferName(0);
         shadow.tenant(range, |tenant| {

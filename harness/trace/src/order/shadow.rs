@@ -18,7 +18,7 @@ pub struct OriginId(pub u32);
 
 /// One stretch between being handed out and being handed out again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct LifeId(pub u64);
+pub struct LifeId(pub u32);
 
 /// An interned buffer name; 0 is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
