@@ -195,11 +195,6 @@ impl Edges {
         self.events.get(&event)?.bind(thread, entered, &mut clock).then_some(clock)
     }
 
-    /// An event's latest record as an operation of its stream.
-    pub fn record_epoch(&self, event: EventId) -> Option<Epoch> {
-        Some(self.events.get(&event)?.records.last()?.epoch)
-    }
-
     /// Who an operation belongs to.
     pub fn lane(&self, lane: LaneIndex) -> Option<Lane> {
         self.lanes.get(lane.0 as usize).map(|state| state.who)
@@ -415,7 +410,7 @@ impl Edges {
         let Edges { events, streams, last, .. } = self;
         let knows = &streams[last.0].tails[last.1].now;
         let Call { thread, entered, left, .. } = *call;
-        let record = Record { thread, entered, left, epoch, clock: Clock::new() };
+        let record = Record { thread, entered, left, clock: Clock::new() };
         events.entry(event).or_default().record(record, knows);
         epoch
     }
@@ -467,5 +462,28 @@ impl Edges {
         let (slot, tail) = self.last;
         self.streams[slot].tails[tail].now.add(epoch);
         epoch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::Builder;
+
+    #[test]
+    fn streams_that_are_gone_give_their_lanes_back() {
+        let mut b = Builder::new();
+        for stream in (1..50).map(StreamId) {
+            b.call("cuStreamCreate", Op::StreamCreate { stream, blocking: true });
+            b.call("cuLaunchHostFunc", Op::HostFunc { stream });
+            b.call("cuStreamDestroy_v2", Op::StreamDestroy { stream });
+            b.call("cuCtxSynchronize", Op::ContextSync);
+        }
+        let mut edges = Edges::new();
+        for call in b.trace().calls() {
+            edges.call(call);
+            edges.settle();
+        }
+        assert_eq!(edges.lanes(), 2, "one for the host thread, one for all the streams");
     }
 }

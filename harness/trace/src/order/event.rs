@@ -1,6 +1,6 @@
 //! Events: to which record a wait binds.
 
-use super::clock::{Clock, Epoch};
+use super::clock::Clock;
 use crate::model::{Nanos, ThreadId};
 
 #[derive(Debug, Default)]
@@ -14,7 +14,6 @@ pub(super) struct Record {
     pub thread: ThreadId,
     pub entered: Nanos,
     pub left: Nanos,
-    pub epoch: Epoch,
     pub clock: Clock,
 }
 

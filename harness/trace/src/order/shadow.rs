@@ -158,16 +158,6 @@ impl Shadow {
         self.remembered = self.remembered.saturating_add_signed(delta);
     }
 
-    /// Who has the first byte of a range now.
-    pub fn tenant_at(&self, address: u64) -> Tenant {
-        self.segments
-            .range(..=address)
-            .next_back()
-            .filter(|(_, segment)| segment.end > address)
-            .map(|(_, segment)| segment.tenant)
-            .unwrap_or_default()
-    }
-
     /// Who has the bytes of a range now, one after the other.
     pub fn tenants(&self, range: Range) -> impl Iterator<Item = Tenant> {
         let before = self.segments.range(..range.start).next_back();
