@@ -1,2 +1,48 @@
-//! Placeholder.
-fn main() {}
+//! `cargo xtask`: grades exercises, proves that the course grades as it should, and measures.
+//!
+//! One file of [`commands`] for each command; the whole command line is in [`cli`], every exit code
+//! in [`exit`]. The crate reads verdicts and never links the driver.
+
+#![forbid(unsafe_code)]
+
+mod build;
+mod cli;
+mod commands;
+mod course;
+mod criterion;
+mod exit;
+mod grading;
+mod progress;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use exit::Exit;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // A case runs in a process group of its own, which Ctrl-C does not reach.
+    let handler = ctrlc::set_handler(|| {
+        streamlings_grade::supervise::end_all();
+        std::process::exit(i32::from(Exit::Interrupted.code()));
+    });
+    if let Err(error) = handler {
+        anstream::eprintln!("warning: Ctrl-C will leave running cases behind: {error}");
+    }
+    let result = match &cli.command {
+        Command::Check(arguments) => commands::check::run(&cli.root(), arguments),
+        Command::Verify(arguments) => commands::verify::run(&cli.root(), arguments),
+        Command::Bench => commands::bench::run(&cli.root()),
+        Command::Ptx(arguments) => commands::ptx::run(&cli.root(), arguments),
+    };
+    let exit = result.unwrap_or_else(|error| {
+        anstream::eprintln!("error: {error:#}");
+        match error.downcast_ref::<course::UnknownExercise>() {
+            Some(_) => Exit::Usage,
+            None => Exit::GraderError,
+        }
+    });
+    ExitCode::from(exit.code())
+}

@@ -3,7 +3,8 @@
 //! | arguments | what it does |
 //! |---|---|
 //! | `--case NAME` | runs that case in this process; the [`Job`] comes on standard input |
-//! | `--describe` | prints the device and the cases as JSON |
+//! | `--describe` | prints the cases as JSON |
+//! | `--device` | prints the device that serves them as JSON, or nothing where there is none |
 //! | anything else | is a test binary: filters, `--list`, `--exact` and so on |
 
 use std::io::{IsTerminal, Read};
@@ -18,7 +19,7 @@ use crate::grader::Grader;
 use crate::mutants::Mutant;
 use crate::panics::{self, Sources};
 use crate::supervise::{self, Supervisor};
-use crate::verdict::{CaseInfo, Description, Finding, Job, MissingDevice, Verdict};
+use crate::verdict::{CaseInfo, Description, Finding, Job, Verdict};
 
 /// A case under its full name, and the diagnosis it must give if it is a mutant's.
 struct Entry {
@@ -65,6 +66,7 @@ fn start(manifest_dir: &str, entries: Vec<Entry>) -> ExitCode {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--case", name] => run_here(manifest_dir, &entries, name),
         ["--describe"] => describe(&entries),
+        ["--device"] => print_device(),
         _ => run_as_tests(entries),
     }
 }
@@ -74,9 +76,21 @@ fn describe(entries: &[Entry]) -> ExitCode {
         name: entry.name.clone(),
         expect: entry.expect.map(|diagnosis| diagnosis.code.to_owned()),
     });
-    let device = streamlings_driver::device()
-        .map_err(|none| MissingDevice { why: none.why, remedy: none.remedy });
-    match serde_json::to_string(&Description { device, cases: cases.collect() }) {
+    print_json(&Description { cases: cases.collect() })
+}
+
+fn print_device() -> ExitCode {
+    match streamlings_driver::device() {
+        Ok(device) => print_json(&device),
+        Err(none) => {
+            eprintln!("{none}");
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+fn print_json(value: &impl serde::Serialize) -> ExitCode {
+    match serde_json::to_string(value) {
         Ok(json) => {
             println!("{json}");
             ExitCode::SUCCESS

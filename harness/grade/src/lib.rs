@@ -38,8 +38,7 @@ mod panics;
 pub use diagnosis::Diagnosis;
 pub use outcome::Outcome;
 pub use verdict::{
-    At, CaseInfo, Description, Figure, Finding, Job, MissingDevice, NoVerdict, SCHEMA, Spot,
-    Verdict,
+    At, CaseInfo, Description, Figure, Finding, Job, NoVerdict, SCHEMA, Spot, Verdict,
 };
 
 #[cfg(feature = "run")]

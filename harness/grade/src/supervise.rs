@@ -137,14 +137,34 @@ impl Supervisor {
             seed,
         };
 
-        let mut command = Command::new(program);
-        command.args(["--case", case]);
-        if let Some(device) = &self.device {
-            command.env("STREAMLINGS_DEVICE", device);
-        }
+        let command = self.command(program, &["--case", case]);
         let (end, output) = self.run(command, serde_json::to_string(&job)?)?;
         let verdict = conclude(end, case, Verdict::read(&path, &nonce, case), &output, self);
         Ok((verdict, output))
+    }
+
+    /// What a grade binary answers to `--describe` or `--device`, within the limits.
+    ///
+    /// # Errors
+    /// Where it cannot be run, or ends badly.
+    pub fn ask(&self, program: &Path, question: &str) -> std::io::Result<String> {
+        let (end, output) = self.run(self.command(program, &[question]), String::new())?;
+        match end {
+            End::Exited(status) if status.success() => Ok(output.text()),
+            end => Err(std::io::Error::other(format!(
+                "{} did not answer {question}: {end:?}",
+                program.display()
+            ))),
+        }
+    }
+
+    fn command(&self, program: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(arguments);
+        if let Some(device) = &self.device {
+            command.env("STREAMLINGS_DEVICE", device);
+        }
+        command
     }
 
     /// Runs a command in a process group of its own, within the limits, and ends what is left of it.

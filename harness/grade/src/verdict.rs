@@ -292,19 +292,8 @@ pub struct CaseInfo {
 /// What `--describe` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
-    /// The device that serves the cases.
-    pub device: Result<Device, MissingDevice>,
     /// The cases.
     pub cases: Vec<CaseInfo>,
-}
-
-/// Why there is no device, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MissingDevice {
-    /// What is wrong.
-    pub why: String,
-    /// What to do about it.
-    pub remedy: String,
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How much is kept of the beginning, and of the end, in bytes.
-const KEPT: usize = 4 << 10;
+const KEPT: usize = 32 << 10;
 /// How long the rest of the output is waited for once the process has ended: a process that it started
 /// may hold the pipe open for ever.
 const REST: Duration = Duration::from_millis(200);

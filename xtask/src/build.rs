@@ -1,0 +1,202 @@
+//! Building grade binaries with cargo: which were made, and what rustc said of those that were not.
+
+use std::collections::HashMap;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+use cargo_metadata::Message;
+use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
+use streamlings_grade::{At, Finding, diagnosis};
+
+use crate::progress::Progress;
+
+/// A package to build.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// Its folder, within the workspace.
+    pub folder: PathBuf,
+}
+
+/// What one build gave.
+#[derive(Debug, Default)]
+pub struct Built {
+    /// The test binaries, by package and test target.
+    programs: HashMap<(String, String), PathBuf>,
+    /// rustc's errors, by package.
+    errors: HashMap<String, Vec<Error>>,
+    /// What went wrong outside of the packages asked for.
+    trouble: Option<String>,
+}
+
+/// One of rustc's errors.
+#[derive(Debug)]
+struct Error {
+    /// Whether it is in the package's own code, and not in its tests.
+    in_library: bool,
+    diagnostic: Diagnostic,
+}
+
+/// Why a package has no grade binary.
+#[derive(Debug)]
+pub enum NotBuilt {
+    /// For a reason in the learner's code; rustc's own messages with it.
+    Learner(Box<Finding>, String),
+    /// For any other reason.
+    Grader(String),
+}
+
+/// Builds these test targets of these packages. One package that does not compile does not keep the
+/// others from being built.
+///
+/// # Errors
+/// Where cargo cannot be run.
+pub fn build(
+    root: &Path,
+    packages: &[Package],
+    targets: &[&str],
+    progress: &Progress,
+) -> anyhow::Result<Built> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command
+        .current_dir(root)
+        .args(["build", "--quiet", "--keep-going"])
+        .arg("--message-format=json-diagnostic-rendered-ansi")
+        .args(targets.iter().flat_map(|target| ["--test", target]))
+        .args(packages.iter().flat_map(|package| ["--package", &package.name]))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().context("cargo could not be run")?;
+    let stderr = child.stderr.take();
+    let said = std::thread::spawn(move || {
+        let mut text = String::new();
+        // Only for a message: what cannot be read is not shown.
+        let _ = stderr.map(|mut pipe| pipe.read_to_string(&mut text));
+        text
+    });
+    let mut built = Built::default();
+    let mut finished = 0;
+    if let Some(stdout) = child.stdout.take() {
+        for message in Message::parse_stream(BufReader::new(stdout)) {
+            let message = message?;
+            if let Message::CompilerArtifact(artifact) = &message {
+                finished += 1;
+                progress.say(format!("building: {finished} parts, {}", artifact.target.name));
+            }
+            built.take_in(root, packages, message);
+        }
+    }
+    let status = child.wait()?;
+    let said = said.join().unwrap_or_default();
+    if !status.success() && built.errors.is_empty() && built.trouble.is_none() {
+        built.trouble = Some(said.trim().to_owned());
+    }
+    Ok(built)
+}
+
+impl Built {
+    fn take_in(&mut self, root: &Path, packages: &[Package], message: Message) {
+        let package_of = |source: &Path| {
+            let package = packages.iter().find(|p| source.starts_with(root.join(&p.folder)));
+            package.map(|package| package.name.clone())
+        };
+        match message {
+            Message::CompilerArtifact(artifact) => {
+                let package = package_of(artifact.target.src_path.as_std_path());
+                if let (Some(program), Some(package)) = (artifact.executable, package) {
+                    let target = artifact.target.name;
+                    self.programs.insert((package, target), program.into_std_path_buf());
+                }
+            }
+            Message::CompilerMessage(message) if is_error(&message.message) => {
+                let in_library = message.target.is_lib();
+                let diagnostic = message.message;
+                match package_of(message.target.src_path.as_std_path()) {
+                    Some(package) => {
+                        self.errors
+                            .entry(package)
+                            .or_default()
+                            .push(Error { in_library, diagnostic });
+                    }
+                    None => self.trouble = Some(rendered(&diagnostic)),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The binary of a test target, or why there is none.
+    ///
+    /// # Errors
+    /// [`NotBuilt`].
+    pub fn program(
+        &self,
+        root: &Path,
+        package: &Package,
+        target: &str,
+    ) -> Result<PathBuf, NotBuilt> {
+        if let Some(program) = self.programs.get(&(package.name.clone(), target.to_owned())) {
+            return Ok(program.clone());
+        }
+        match self.errors.get(&package.name) {
+            Some(errors) => {
+                let source = root.join(&package.folder).join("src/lib.rs");
+                Err(NotBuilt::Learner(
+                    Box::new(explain(&source, errors)),
+                    errors.iter().map(|error| rendered(&error.diagnostic)).collect(),
+                ))
+            }
+            None => Err(NotBuilt::Grader(self.trouble.clone().unwrap_or_else(|| {
+                format!("package `{}` has no test target `{target}`", package.name)
+            }))),
+        }
+    }
+}
+
+fn is_error(diagnostic: &Diagnostic) -> bool {
+    // The lines without a place only count the errors ("aborting due to 2 previous errors").
+    matches!(diagnostic.level, DiagnosticLevel::Error | DiagnosticLevel::Ice)
+        && !diagnostic.message.starts_with("aborting due to")
+}
+
+fn rendered(diagnostic: &Diagnostic) -> String {
+    diagnostic.rendered.clone().unwrap_or_else(|| format!("{}\n", diagnostic.message))
+}
+
+/// What rustc's errors mean for the learner.
+fn explain(source: &Path, errors: &[Error]) -> Finding {
+    let in_library = errors.iter().any(|error| error.in_library);
+    let Some(first) = errors.iter().find(|error| error.in_library == in_library) else {
+        return Finding::new(diagnosis::DOES_NOT_COMPILE, "rustc rejected it");
+    };
+    let message = &first.diagnostic.message;
+    if in_library {
+        return Finding::new(diagnosis::DOES_NOT_COMPILE, format!("rustc: {message}"))
+            .at(place(&first.diagnostic), "");
+    }
+    // The library compiles, and the grading cases do not find in it what they call.
+    if is_empty(source) {
+        return Finding::new(diagnosis::DOES_NOT_COMPILE, "src/lib.rs is empty");
+    }
+    let code = first.diagnostic.code.as_ref().map(|code| code.code.as_str());
+    match code {
+        Some("E0425" | "E0432" | "E0433" | "E0603") => {
+            Finding::new(diagnosis::FUNCTION_MISSING, format!("rustc, of the cases: {message}"))
+        }
+        _ => Finding::new(diagnosis::SIGNATURE_CHANGED, format!("rustc, of the cases: {message}")),
+    }
+}
+
+fn is_empty(source: &Path) -> bool {
+    std::fs::read_to_string(source).is_ok_and(|text| text.trim().is_empty())
+}
+
+fn place(diagnostic: &Diagnostic) -> Option<At> {
+    let span = diagnostic.spans.iter().find(|span| span.is_primary)?;
+    Some(At::new(span.file_name.replace('\\', "/"), u32::try_from(span.line_start).ok()?))
+}

@@ -1,0 +1,6 @@
+//! The commands, one file each with one `run`.
+
+pub mod bench;
+pub mod check;
+pub mod ptx;
+pub mod verify;
