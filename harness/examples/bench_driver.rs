@@ -83,11 +83,13 @@ fn recording_against_the_bare_driver(gpu: &Gpu) -> Result<(), Box<dyn std::error
         bare(function, 1, 1, 1, 1, 1, 1, 0, stream, params, std::ptr::null_mut())
     };
     let (mut with, mut without) = (Vec::new(), Vec::new());
-    for _ in 0..9 {
-        // Each round starts from an empty record, as a grading case does.
-        streamlings::driver::recording::begin(Default::default());
-        without.push(launch_loop(straight, stream, 100_000));
-        with.push(launch_loop(recorded(function, stream), stream, 100_000));
+    // 100,000 launches each, by short turns: what disturbs the machine then falls on both alike.
+    // The first loop is for warming up.
+    launch_loop(recorded(function, stream), stream, 100_000);
+    streamlings::driver::recording::begin(Default::default());
+    for _ in 0..200 {
+        without.push(launch_loop(straight, stream, 500));
+        with.push(launch_loop(recorded(function, stream), stream, 500));
     }
     let (with, without) = (median(with), median(without));
     let ratio = with / without;

@@ -27,17 +27,21 @@
 //!
 //! Not seen: waits that are no driver calls (a spin on a pinned flag).
 
+mod histogram;
+mod report;
+
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use crate::model::{
-    Call, Frame, Item, MemoryKind, Nanos, Op, Seq, StackId, StreamId, ThreadId, Trace,
-};
+use crate::model::{Call, Item, MemoryKind, Nanos, Op, Seq, StackId, StreamId, Trace};
 use crate::names::Names;
 use crate::order::clock::{Clock, Epoch};
 use crate::order::edges::Edges;
 use crate::regions::Region;
+
+use self::histogram::Histogram;
+pub use self::report::{Behind, Block, Reason};
 
 /// Pageable uploads larger than this hold the host, in bytes; measured, see the table.
 pub const STAGED_UPLOAD_LIMIT: u64 = 2 << 20;
@@ -47,143 +51,6 @@ pub const STAGING_CAPACITY: u64 = 2 << 20;
 
 /// How many operations a stream's queue holds, the running one included.
 pub const QUEUE_DEPTH: usize = 1022;
-
-/// Why a call holds the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
-    /// cuStreamSynchronize.
-    StreamSync,
-    /// cuEventSynchronize.
-    EventSync,
-    /// cuCtxSynchronize.
-    ContextSync,
-    /// An asynchronous copy to pageable memory.
-    PageableDownload,
-    /// An asynchronous copy from pageable memory of more than 2 MiB.
-    LargePageableUpload,
-    /// A small pageable upload that found no room in the staging memory.
-    StagingFull,
-    /// A copy between host and device without a stream.
-    SynchronousCopy,
-    /// A copy between host and host.
-    HostCopy,
-    /// cuMemFree of memory from cuMemAlloc.
-    MemFree,
-    /// cuMemFreeHost.
-    HostFree,
-    /// cuMemHostUnregister.
-    HostUnregister,
-    /// cuModuleLoad….
-    ModuleLoad,
-    /// cuModuleUnload.
-    ModuleUnload,
-    /// The stream's queue was full.
-    QueueFull,
-    /// An operation was made to wait for itself, as with CUDA_LAUNCH_BLOCKING=1.
-    BlockingLaunch,
-    /// The device reports a wait that no rule explains.
-    Unexplained,
-}
-
-impl Reason {
-    /// The rule, as a sentence for the learner.
-    pub fn sentence(self) -> &'static str {
-        match self {
-            Reason::StreamSync => "synchronizing a stream waits until all its work is over",
-            Reason::EventSync => {
-                "synchronizing an event waits until its stream has passed the record"
-            }
-            Reason::ContextSync => "synchronizing the context waits for every stream of the device",
-            Reason::PageableDownload => {
-                "a download to pageable memory waits for its stream, even for 4 bytes: only pinned \
-                 memory can be written while the host goes on"
-            }
-            Reason::LargePageableUpload => {
-                "an upload of more than 2 MiB from pageable memory waits until its stream has come \
-                 to it: it does not fit the driver's staging memory"
-            }
-            Reason::StagingFull => {
-                "pageable uploads are staged in about 2 MiB of the driver's memory; when that is \
-                 full the next one waits for room"
-            }
-            Reason::SynchronousCopy => {
-                "a copy without a stream waits for the default stream, and with it for every \
-                 blocking stream"
-            }
-            Reason::HostCopy => "a copy from host to host memory is synchronous",
-            Reason::MemFree => "cuMemFree waits for all the work of the device, on every stream",
-            Reason::HostFree => {
-                "freeing pinned memory waits for all the work of the device, on every stream"
-            }
-            Reason::HostUnregister => {
-                "unpinning host memory waits for all the work of the device, on every stream"
-            }
-            Reason::ModuleLoad => "loading a module waits for all the work of the device",
-            Reason::ModuleUnload => "unloading a module waits for all the work of the device",
-            Reason::QueueFull => {
-                "a stream's queue holds 1,022 operations; the next one waits for room"
-            }
-            Reason::BlockingLaunch => {
-                "the operation waited for itself, as every launch does under CUDA_LAUNCH_BLOCKING=1"
-            }
-            Reason::Unexplained => "the driver kept the thread waiting for the device",
-        }
-    }
-}
-
-/// The last piece of work that a call waited for.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Behind {
-    /// The call that enqueued it.
-    pub seq: Seq,
-    /// The driver function that enqueued it.
-    pub function: String,
-    /// What it is: ``kernel `fill` ``, `upload`.
-    pub operation: String,
-    /// Its stream.
-    pub stream: StreamId,
-    /// The stream as it stands in a sentence.
-    pub stream_name: String,
-    /// The learner's line that enqueued it.
-    pub at: Option<Frame>,
-}
-
-/// A call that held the host, or would have.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Block {
-    /// The call.
-    pub seq: Seq,
-    /// Its thread.
-    pub thread: ThreadId,
-    /// The driver function.
-    pub function: String,
-    /// The learner's line.
-    pub at: Option<Frame>,
-    /// The whole stack, if one was taken.
-    pub stack: Option<StackId>,
-    /// Why.
-    pub reason: Reason,
-    /// The stream that it names or implies; `None` if it waits for the whole device or an event.
-    pub stream: Option<StreamId>,
-    /// The stream as it stands in a sentence.
-    pub stream_name: Option<String>,
-    /// Whether work that it waits for was pending, as far as the record tells. If not, it would have
-    /// held the host had there been work.
-    pub held: bool,
-    /// How long the thread waited for the device where that is known, otherwise how long it was in
-    /// the call.
-    pub time: Nanos,
-    /// Whether `time` is the wait itself, and not the whole call.
-    pub time_is_wait: bool,
-    /// When the call was entered, on the host's clock.
-    pub entered: Nanos,
-    /// When it returned.
-    pub left: Nanos,
-    /// The newest of the pending work that it waited for.
-    pub behind: Option<Behind>,
-    /// How many pending operations it waited for.
-    pub pending: usize,
-}
 
 /// A piece of work that may not be over.
 #[derive(Debug)]
@@ -333,9 +200,12 @@ impl Blocks {
                 moved.then(|| (Reason::QueueFull, on(stream)))
             }
             Some(stream) if waited && queue_is_full => Some((Reason::QueueFull, on(stream))),
-            Some(stream) if waited && call.op.is_work() => {
-                Some((Reason::BlockingLaunch, on(stream)))
-            }
+            Some(stream) if waited => match &call.op {
+                Op::Launch { .. } => Some((Reason::BlockingLaunch, on(stream))),
+                // The device counts its staging memory better than the record can.
+                op if staged(op) > 0 => Some((Reason::StagingFull, on(stream))),
+                _ => Some((Reason::Unexplained, on(stream))),
+            },
             _ if waited => Some((Reason::Unexplained, Until::Idle)),
             _ => None,
         }
@@ -520,41 +390,6 @@ fn staged(op: &Op) -> u64 {
             if bytes <= STAGED_UPLOAD_LIMIT { bytes } else { 0 }
         }
         _ => 0,
-    }
-}
-
-/// How long enqueueing calls take, by powers of two: tells a call that waited from one that did not,
-/// on whatever machine the trace comes from.
-#[derive(Debug)]
-struct Histogram {
-    buckets: [u64; 65],
-    count: u64,
-}
-
-impl Default for Histogram {
-    fn default() -> Histogram {
-        Histogram { buckets: [0; 65], count: 0 }
-    }
-}
-
-impl Histogram {
-    fn bucket(time: Nanos) -> usize {
-        (64 - time.leading_zeros()) as usize
-    }
-
-    fn add(&mut self, time: Nanos) {
-        self.buckets[Histogram::bucket(time)] += 1;
-        self.count += 1;
-    }
-
-    /// Whether a call took at least four times the median.
-    fn stands_out(&self, time: Nanos) -> bool {
-        let mut below = 0;
-        let median = self.buckets.iter().position(|count| {
-            below += count;
-            below * 2 >= self.count
-        });
-        Histogram::bucket(time) >= median.unwrap_or(0) + 3
     }
 }
 

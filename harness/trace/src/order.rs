@@ -22,7 +22,9 @@
 //! cuMemFree, cuMemFreeHost and module loads hold the host but CUDA does not promise it: no edge.
 //!
 //! **Accesses.** Kernels, copies and memsets touch what they name. A stream-ordered allocation and
-//! free write the whole buffer on their stream. A pageable source is read at the call, by the host.
+//! free write the whole buffer on their stream. Copies touch pageable memory only while their call
+//! lasts, so nothing there races with the device, and it is left out: its addresses come and go
+//! without the driver hearing of it.
 //! The host's own reads, writes and drops count where marks tell of them, and so do cuMemFreeHost
 //! and a cuMemFree of stream-ordered memory, as writes of the host. Histories outlive a free, so
 //! memory that was handed out again is compared with its former life. A failed call is none.
@@ -39,10 +41,12 @@
 //! through memory are not modelled.
 
 pub mod clock;
+pub mod copy;
 pub mod edges;
 pub mod report;
 pub mod shadow;
 
+mod event;
 mod finder;
 
 use rustc_hash::FxHashSet;
@@ -124,10 +128,6 @@ impl Order {
     fn before(&mut self, call: &Call) {
         let point = Point::of_call(call);
         match &call.op {
-            Op::Copy { src, dst, .. } if src.memory == MemoryKind::Pageable => {
-                let deed = if dst.memory == MemoryKind::Device { Deed::Upload } else { Deed::Copy };
-                self.by_host(point, src.range, AccessKind::Read, deed);
-            }
             Op::Alloc { range, stream } => {
                 self.finder.begin_life(&mut self.shadow, *range, LifeKind::Memory, point);
                 if stream.is_none() {
@@ -168,10 +168,11 @@ impl Order {
                     (MemoryKind::Pinned | MemoryKind::Pageable, MemoryKind::Device) => Deed::Upload,
                     _ => Deed::Copy,
                 };
-                if src.memory != MemoryKind::Pageable {
-                    act(src.range, AccessKind::Read, deed);
+                for (place, kind) in [(src, AccessKind::Read), (dst, AccessKind::Write)] {
+                    if place.memory != MemoryKind::Pageable {
+                        act(place.range, kind, deed);
+                    }
                 }
-                act(dst.range, AccessKind::Write, deed);
             }
             Op::Memset { range, .. } => act(*range, AccessKind::Write, Deed::Memset),
             Op::Alloc { range, .. } => act(*range, AccessKind::Write, Deed::Alloc),
@@ -182,8 +183,7 @@ impl Order {
     }
 
     fn on_stream(&mut self, call: &Call, epoch: Epoch) {
-        let Some(stream) = call.op.stream() else { return };
-        let Some(clock) = self.edges.last_on(stream, call.thread) else { return };
+        let Some(clock) = self.edges.last() else { return };
         let point = Point::of_call(call);
         for act in &self.acts {
             self.finder.touch(&mut self.shadow, &self.edges, clock, act, epoch, point);
@@ -292,3 +292,6 @@ pub fn races(trace: &Trace) -> Vec<Race> {
     }
     order.races()
 }
+
+#[cfg(test)]
+mod tests;

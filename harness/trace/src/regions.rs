@@ -1,6 +1,6 @@
 //! The stretches of a run that a grading case watches: from a `Begin` mark to its `End`.
 
-use crate::model::{Item, MarkKind, Nanos, Seq, ThreadId, Trace};
+use crate::model::{Call, Item, MarkKind, Nanos, Seq, ThreadId, Trace};
 
 /// One run through a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,12 @@ impl Region {
     /// Whether something that a thread did at a place in the order of calls is in it.
     pub fn holds(&self, thread: ThreadId, seq: Seq) -> bool {
         self.thread == thread && self.begin < seq && self.end.is_none_or(|end| seq < end)
+    }
+
+    /// The calls in it.
+    pub fn calls<'a>(&self, trace: &'a Trace) -> impl Iterator<Item = &'a Call> + use<'a> {
+        let region = self.clone();
+        trace.calls().filter(move |call| region.holds(call.thread, call.seq))
     }
 
     /// How long it took on the host.

@@ -45,8 +45,11 @@ pub struct Entry {
 const CHUNK_WORDS: usize = 1 << 13;
 /// A recording holds at most this many chunks (1 GiB); what comes after is left out, and the trace says so.
 const MOST_CHUNKS: usize = 1 << 14;
-/// Words before the arguments: function and counts, sequence number, entered, left, operation, waited.
-const FIXED: usize = 6;
+/// Words before the arguments: head, sequence number, entered, left. The head holds the function (16
+/// bits), the result (24), whether the operation and the wait follow (1), and how many words (7) and
+/// frames (8) do.
+const FIXED: usize = 4;
+const EMULATED: u64 = 1 << 40;
 
 /// A piece of a thread's buffer. Its thread alone writes, and then raises `used`; whoever drains reads
 /// up to there. So neither waits for the other, and the words need no lock.
@@ -106,6 +109,26 @@ pub fn thread_number() -> u32 {
     }
 }
 
+fn new_chunk() -> &'static Chunk {
+    // Chunks are used again for as long as the process lives.
+    Box::leak(Box::new(Chunk {
+        thread: AtomicU32::new(0),
+        used: AtomicUsize::new(0),
+        drained: AtomicUsize::new(0),
+        closed: AtomicBool::new(false),
+        words: (0..CHUNK_WORDS).map(|_| AtomicU64::new(0)).collect(),
+    }))
+}
+
+/// Has memory for some 16,000 calls at hand, so that none of them pays for a page fault.
+pub fn warm_up() {
+    const WARM: usize = 32;
+    let mut chunks = chunks();
+    while chunks.spare.len() < WARM {
+        chunks.spare.push(new_chunk());
+    }
+}
+
 /// A chunk with room for `need` words; `None` where the recording is full.
 #[cold]
 fn next_chunk(need: usize) -> Option<&'static Chunk> {
@@ -119,16 +142,7 @@ fn next_chunk(need: usize) -> Option<&'static Chunk> {
     if chunks.busy.len() >= MOST_CHUNKS {
         return None;
     }
-    let chunk: &'static Chunk = chunks.spare.pop().unwrap_or_else(|| {
-        // Chunks are used again for as long as the process lives.
-        Box::leak(Box::new(Chunk {
-            thread: AtomicU32::new(0),
-            used: AtomicUsize::new(0),
-            drained: AtomicUsize::new(0),
-            closed: AtomicBool::new(false),
-            words: (0..CHUNK_WORDS).map(|_| AtomicU64::new(0)).collect(),
-        }))
-    });
+    let chunk = chunks.spare.pop().unwrap_or_else(new_chunk);
     chunk.thread.store(thread_number(), Ordering::Relaxed);
     chunks.busy.push(chunk);
     CHUNK.set(Some(chunk));
@@ -140,21 +154,27 @@ fn next_chunk(need: usize) -> Option<&'static Chunk> {
 /// Writes a call into the calling thread's buffer.
 #[inline]
 pub fn push(raw: &Raw<'_>) {
-    let need = FIXED + raw.words.len() + raw.frames.len();
+    let emulated = [raw.operation, raw.waited];
+    // On a GPU there is neither, and a record is two words shorter.
+    let emulated = if emulated == [0, 0] { &[][..] } else { &emulated };
+    let need = FIXED + emulated.len() + raw.words.len() + raw.frames.len();
     let room = |chunk: &&Chunk| chunk.used.load(Ordering::Relaxed) + need <= chunk.words.len();
     let Some(chunk) = CHUNK.get().filter(room).or_else(|| next_chunk(need)) else {
         TRUNCATED_AT.fetch_min(raw.entered, Ordering::Relaxed);
         return;
     };
     let head = raw.function as u64
-        | u64::from(raw.result) << 16
-        | (raw.words.len() as u64) << 48
-        | (raw.frames.len() as u64) << 56;
+        | (u64::from(raw.result) & 0xff_ffff) << 16
+        | if emulated.is_empty() { 0 } else { EMULATED }
+        | (raw.words.len() as u64 & 0x7f) << 41
+        | (raw.frames.len() as u64) << 48;
     let used = chunk.used.load(Ordering::Relaxed);
-    let fixed = [head, raw.seq, raw.entered, raw.left, raw.operation, raw.waited];
-    let all = fixed.iter().chain(raw.words).chain(raw.frames);
-    for (place, word) in chunk.words[used..used + need].iter().zip(all) {
-        place.store(*word, Ordering::Relaxed);
+    let mut places = chunk.words[used..used + need].iter();
+    for part in [&[head, raw.seq, raw.entered, raw.left], emulated, raw.words, raw.frames] {
+        // The words first: `zip` takes from its left side before it sees that the right one is empty.
+        for (word, place) in part.iter().zip(places.by_ref()) {
+            place.store(*word, Ordering::Relaxed);
+        }
     }
     chunk.used.store(used + need, Ordering::Release);
 }
@@ -194,24 +214,69 @@ pub fn truncated_at() -> Option<Nanos> {
 }
 
 fn read_chunk(thread: u32, mut chunk: &[u64], rate: Rate, entries: &mut Vec<Entry>) {
-    while let [head, seq, entered, left, operation, waited, rest @ ..] = chunk {
-        let words = (head >> 48 & 0xff) as usize;
-        let frames = (head >> 56) as usize;
+    while let [head, seq, entered, left, rest @ ..] = chunk {
+        let words = (head >> 41 & 0x7f) as usize;
+        let frames = (head >> 48) as usize;
         let Some(function) = Function::from_index((head & 0xffff) as usize) else { return };
+        let (operation, waited, rest) = match rest {
+            [operation, waited, rest @ ..] if head & EMULATED != 0 => (*operation, *waited, rest),
+            _ => (0, 0, rest),
+        };
         let (words, rest) = rest.split_at(words);
         let (frames, rest) = rest.split_at(frames);
         entries.push(Entry {
             thread,
             function,
-            result: (head >> 16) as u32,
+            result: (head >> 16 & 0xff_ffff) as u32,
             seq: *seq,
             entered: rate.nanos(*entered),
             left: rate.nanos(*left),
-            operation: *operation,
-            waited: *waited,
+            operation,
+            waited,
             words: words.to_vec(),
             frames: frames.to_vec(),
         });
         chunk = rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_pushed_is_drained() {
+        let functions = [Function::cuLaunchKernel, Function::cuStreamSynchronize];
+        // More than a chunk, with and without what the emulated device says.
+        for seq in 1..=2000_u64 {
+            let words: Vec<u64> = (0..seq % 20).collect();
+            let frames: Vec<u64> = (0..seq % 5).map(|frame| seq * 100 + frame).collect();
+            push(&Raw {
+                function: functions[seq as usize % 2],
+                result: if seq % 3 == 0 { 700 } else { 0 },
+                seq,
+                entered: seq * 10,
+                left: seq * 10 + 1,
+                operation: seq % 2,
+                waited: seq % 2 * 5,
+                words: &words,
+                frames: &frames,
+            });
+        }
+        let own = thread_number();
+        let mut expected = 1;
+        for entry in drain().into_iter().filter(|entry| entry.thread == own) {
+            let seq = entry.seq;
+            assert_eq!(seq, expected);
+            assert_eq!(entry.function, functions[seq as usize % 2]);
+            assert_eq!(entry.result, if seq % 3 == 0 { 700 } else { 0 });
+            assert_eq!((entry.operation, entry.waited), (seq % 2, seq % 2 * 5));
+            assert_eq!(entry.words, (0..seq % 20).collect::<Vec<u64>>());
+            assert_eq!(entry.frames.len() as u64, seq % 5);
+            assert!(entry.frames.iter().all(|frame| frame / 100 == seq));
+            expected += 1;
+        }
+        assert_eq!(expected, 2001);
+        assert!(drain().iter().all(|entry| entry.thread != own));
     }
 }

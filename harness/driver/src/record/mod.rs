@@ -130,6 +130,7 @@ pub fn begin(options: Options) {
     for (_, thread, handle, name) in named {
         recorder.decoder.name_stream(handle, thread, name);
     }
+    log::warm_up();
     recorder.marks.clear();
     recorder.options = options;
     recorder.cut = NEXT_SEQ.fetch_add(1, Ordering::Relaxed);

@@ -239,6 +239,18 @@ fn a_launch_that_waits_with_room_in_the_queue_is_a_blocking_launch() {
     assert_eq!((found[0].reason, found[0].held), (Reason::BlockingLaunch, true));
 }
 
+#[rstest]
+#[case::small_upload(copy(NB, true, Pageable, Device, 64), Reason::StagingFull)]
+#[case::pinned_upload(copy(NB, true, Pinned, Device, 64), Reason::Unexplained)]
+#[case::alloc(Op::Alloc { range: Range::new(0, 64), stream: None }, Reason::Unexplained)]
+fn a_wait_that_the_device_reports_is_never_passed_over(#[case] op: Op, #[case] reason: Reason) {
+    let mut b = start();
+    b.call("cuLaunchKernel", launch(NB)).call("call", op).last(|call| call.waited = Some(5_000));
+    let found = blocks(&b.trace());
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].reason, found[0].held), (reason, true));
+}
+
 #[test]
 fn a_region_has_the_calls_of_its_thread_between_its_marks() {
     let mut b = start();

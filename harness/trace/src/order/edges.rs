@@ -6,9 +6,9 @@
 use rustc_hash::FxHashMap;
 
 use super::clock::{Clock, Epoch, Lane, LaneIndex};
-use crate::model::{
-    Call, EventId, Mark, MarkKind, MemoryKind, Nanos, Op, Place, StreamId, ThreadId,
-};
+use super::copy::{CopyWait, copy_wait};
+use super::event::{Event, Record};
+use crate::model::{Call, EventId, Mark, MarkKind, Nanos, Op, StreamId, ThreadId};
 
 /// The edges of happens-before, as clocks.
 #[derive(Debug, Default)]
@@ -16,14 +16,20 @@ pub struct Edges {
     lanes: Vec<LaneState>,
     free_lanes: Vec<LaneIndex>,
     threads: FxHashMap<ThreadId, Thread>,
-    streams: FxHashMap<StreamId, Stream>,
+    slots: FxHashMap<StreamId, usize>,
+    /// By slot.
+    streams: Vec<Stream>,
+    free_slots: Vec<usize>,
     /// The streams that the legacy default stream waits for and that wait for it, itself left out.
-    blocking: Vec<StreamId>,
+    blocking: Vec<usize>,
+    /// Slot and tail of the last operation that was put on a stream.
+    last: (usize, usize),
     events: FxHashMap<EventId, Event>,
     /// What everyone who can still act knew when it was last computed.
     floor: Clock,
-    /// Kept for its storage.
+    /// Kept for their storage.
     scratch: Clock,
+    bound: Clock,
 }
 
 #[derive(Debug)]
@@ -43,6 +49,7 @@ struct Thread {
 #[derive(Debug, Default)]
 struct Stream {
     destroyed: bool,
+    blocking: bool,
     /// One for each host thread that enqueued here; nearly always one.
     tails: Vec<Tail>,
 }
@@ -60,51 +67,6 @@ struct Tail {
     left: Nanos,
 }
 
-#[derive(Debug, Default)]
-struct Event {
-    /// `None` until it is recorded.
-    record: Option<Record>,
-}
-
-#[derive(Debug)]
-struct Record {
-    thread: ThreadId,
-    left: Nanos,
-    epoch: Epoch,
-    clock: Clock,
-    /// What a call that overlapped the recording one can rely on.
-    before: Option<Clock>,
-}
-
-/// What of a copy its calling thread has waited for when the call returns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CopyWait {
-    /// Nothing.
-    Nothing,
-    /// What was on the stream before it, but not the copy itself.
-    Before,
-    /// The copy too.
-    Whole,
-}
-
-/// The rule for copies.
-///
-/// | form | from | to | the host has waited for |
-/// |---|---|---|---|
-/// | any | any | pageable | the copy |
-/// | without a stream | pageable | device | what was before it: the last bytes may still be under way |
-/// | without a stream | pinned | device | the copy |
-/// | without a stream | device | pinned | the copy |
-/// | any other | | | nothing |
-pub fn copy_wait(asynchronous: bool, src: &Place, dst: &Place) -> CopyWait {
-    match (asynchronous, src.memory, dst.memory) {
-        (_, _, MemoryKind::Pageable) => CopyWait::Whole,
-        (true, _, _) | (false, MemoryKind::Device, MemoryKind::Device) => CopyWait::Nothing,
-        (false, MemoryKind::Pageable, _) => CopyWait::Before,
-        (false, _, _) => CopyWait::Whole,
-    }
-}
-
 impl Edges {
     /// Nothing has happened yet.
     pub fn new() -> Edges {
@@ -118,7 +80,9 @@ impl Edges {
             return None;
         }
         match &call.op {
-            Op::StreamCreate { stream, blocking } => self.stream_create(*stream, *blocking),
+            Op::StreamCreate { stream, blocking } => {
+                self.stream_create(*stream, *blocking);
+            }
             Op::StreamDestroy { stream } => self.stream_destroy(*stream),
             Op::Launch { stream, .. } | Op::Memset { stream, .. } | Op::HostFunc { stream } => {
                 return Some(self.enqueue(call, *stream));
@@ -189,10 +153,16 @@ impl Edges {
         self.threads.get(&thread).map(|thread| &thread.clock)
     }
 
-    /// What the last operation that a thread put on a stream knows to be over, itself included.
-    pub fn last_on(&self, stream: StreamId, thread: ThreadId) -> Option<&Clock> {
-        let tails = &self.streams.get(&stream)?.tails;
-        tails.iter().find(|tail| tail.thread == thread).map(|tail| &tail.now)
+    /// A host thread that knows an operation to be over, if there is one; the first of several.
+    pub fn known_to(&self, epoch: Epoch) -> Option<ThreadId> {
+        let knowing = self.threads.iter().filter(|(_, thread)| thread.clock.covers(epoch));
+        knowing.map(|(id, _)| *id).min()
+    }
+
+    /// What the operation that was put on a stream last knows to be over, itself included.
+    pub fn last(&self) -> Option<&Clock> {
+        let (slot, tail) = self.last;
+        self.streams.get(slot)?.tails.get(tail).map(|tail| &tail.now)
     }
 
     /// What is on a stream, as far as a call by `thread` entered at `entered` can rely on: what a
@@ -201,11 +171,9 @@ impl Edges {
     /// The legacy default stream first waits for the blocking ones, whatever is done with it.
     pub fn on_stream(&self, stream: StreamId, thread: ThreadId, entered: Nanos) -> Clock {
         let mut clock = Clock::new();
-        self.join_stream(&mut clock, stream, thread, entered);
+        self.join_named(&mut clock, stream, thread, entered);
         if stream == StreamId::LEGACY {
-            for other in &self.blocking {
-                self.join_stream(&mut clock, *other, thread, entered);
-            }
+            self.join_blocking(&mut clock, thread, entered);
         }
         clock
     }
@@ -214,8 +182,8 @@ impl Edges {
     /// blocking stream the legacy default stream too.
     pub fn ahead_of(&self, stream: StreamId, thread: ThreadId, entered: Nanos) -> Clock {
         let mut clock = self.on_stream(stream, thread, entered);
-        if self.blocking.contains(&stream) {
-            self.join_stream(&mut clock, StreamId::LEGACY, thread, entered);
+        if self.slots.get(&stream).is_some_and(|slot| self.streams[*slot].blocking) {
+            self.join_named(&mut clock, StreamId::LEGACY, thread, entered);
         }
         clock
     }
@@ -223,19 +191,8 @@ impl Edges {
     /// What an event's latest record covers, as far as a call by `thread` entered at `entered` can
     /// rely on; `None` if it was never recorded.
     pub fn at_event(&self, event: EventId, thread: ThreadId, entered: Nanos) -> Option<Clock> {
-        let record = self.events.get(&event)?.record.as_ref()?;
-        if record.thread == thread || record.left <= entered {
-            return Some(record.clock.clone());
-        }
-        // The wait may have bound to this record or to the one before it.
-        let mut clock = record.before.clone()?;
-        clock.meet(&record.clock);
-        Some(clock)
-    }
-
-    /// An event's latest record as an operation of its stream.
-    pub fn record_epoch(&self, event: EventId) -> Option<Epoch> {
-        Some(self.events.get(&event)?.record.as_ref()?.epoch)
+        let mut clock = Clock::new();
+        self.events.get(&event)?.bind(thread, entered, &mut clock).then_some(clock)
     }
 
     /// Who an operation belongs to.
@@ -268,7 +225,8 @@ impl Edges {
     }
 
     fn drop_dead_lanes(&mut self) {
-        let Edges { lanes, free_lanes, threads, streams, blocking, floor, .. } = self;
+        let Edges { lanes, free_lanes, threads, slots, streams, free_slots, .. } = self;
+        let floor = &self.floor;
         let settled = |lane: LaneIndex| {
             lanes.get(lane.0 as usize).is_some_and(|state| floor.get(lane) >= state.at)
         };
@@ -279,14 +237,17 @@ impl Edges {
             }
             !dead
         });
-        streams.retain(|_, stream| {
+        slots.retain(|_, slot| {
+            let stream = &mut streams[*slot];
             let dead = stream.destroyed && stream.tails.iter().all(|tail| settled(tail.lane));
             if dead {
-                free_lanes.extend(stream.tails.iter().map(|tail| tail.lane));
+                free_lanes.extend(stream.tails.drain(..).map(|tail| tail.lane));
+                stream.blocking = false;
+                free_slots.push(*slot);
             }
             !dead
         });
-        blocking.retain(|stream| streams.contains_key(stream));
+        self.blocking.retain(|slot| streams[*slot].blocking);
     }
 
     // Host threads.
@@ -320,17 +281,36 @@ impl Edges {
 
     // Streams.
 
-    fn stream_create(&mut self, stream: StreamId, blocking: bool) {
-        self.blocking.retain(|other| *other != stream);
-        if blocking && stream != StreamId::LEGACY {
-            self.blocking.push(stream);
+    fn slot(&mut self, stream: StreamId) -> usize {
+        match self.slots.get(&stream) {
+            Some(slot) => *slot,
+            // Not made by a recorded call: the legacy default stream, or a thread's own default
+            // stream, which is a blocking one.
+            None => self.stream_create(stream, true),
         }
-        self.streams.entry(stream).or_default().destroyed = false;
+    }
+
+    fn stream_create(&mut self, stream: StreamId, blocking: bool) -> usize {
+        let Edges { slots, streams, free_slots, .. } = self;
+        let slot = *slots.entry(stream).or_insert_with(|| {
+            free_slots.pop().unwrap_or_else(|| {
+                streams.push(Stream::default());
+                streams.len() - 1
+            })
+        });
+        let blocking = blocking && stream != StreamId::LEGACY;
+        self.streams[slot].destroyed = false;
+        self.streams[slot].blocking = blocking;
+        self.blocking.retain(|other| *other != slot);
+        if blocking {
+            self.blocking.push(slot);
+        }
+        slot
     }
 
     fn stream_destroy(&mut self, stream: StreamId) {
-        if let Some(stream) = self.streams.get_mut(&stream) {
-            stream.destroyed = true;
+        if let Some(slot) = self.slots.get(&stream) {
+            self.streams[*slot].destroyed = true;
         }
     }
 
@@ -339,32 +319,27 @@ impl Edges {
         let (thread, entered) = (call.thread, call.entered);
         let mut clock = std::mem::take(&mut self.scratch);
         clock.clone_from(&self.thread(thread).clock);
-        if !self.streams.contains_key(&stream) {
-            // Not made by a recorded call: the legacy default stream, or a thread's own default
-            // stream, which is a blocking one.
-            self.stream_create(stream, true);
-        }
+        let slot = self.slot(stream);
         if stream == StreamId::LEGACY {
-            for other in &self.blocking {
-                self.join_stream(&mut clock, *other, thread, entered);
-            }
-        } else if self.blocking.contains(&stream) {
-            self.join_stream(&mut clock, StreamId::LEGACY, thread, entered);
+            self.join_blocking(&mut clock, thread, entered);
+        } else if self.streams[slot].blocking {
+            self.join_named(&mut clock, StreamId::LEGACY, thread, entered);
         }
-        self.join_stream(&mut clock, stream, thread, entered);
+        self.join_stream(&mut clock, slot, thread, entered);
 
-        let tails = &self.streams[&stream].tails;
+        let tails = &self.streams[slot].tails;
         let index = match tails.iter().position(|tail| tail.thread == thread) {
             Some(index) => index,
             None => {
                 let lane = self.new_lane(Lane::Stream(stream, thread));
                 let (now, before) = (Clock::new(), Clock::new());
-                let tails = &mut self.streams.entry(stream).or_default().tails;
+                let tails = &mut self.streams[slot].tails;
                 tails.push(Tail { thread, lane, now, before, left: 0 });
                 tails.len() - 1
             }
         };
-        let tail = &mut self.streams.entry(stream).or_default().tails[index];
+        self.last = (slot, index);
+        let tail = &mut self.streams[slot].tails[index];
         std::mem::swap(&mut tail.before, &mut tail.now);
         std::mem::swap(&mut tail.now, &mut clock);
         tail.left = call.left;
@@ -372,11 +347,22 @@ impl Edges {
         tail
     }
 
+    fn join_blocking(&self, clock: &mut Clock, thread: ThreadId, entered: Nanos) {
+        for slot in &self.blocking {
+            self.join_stream(clock, *slot, thread, entered);
+        }
+    }
+
+    fn join_named(&self, clock: &mut Clock, stream: StreamId, thread: ThreadId, entered: Nanos) {
+        if let Some(slot) = self.slots.get(&stream) {
+            self.join_stream(clock, *slot, thread, entered);
+        }
+    }
+
     /// Adds what one stream holds. Of a call by another thread that had not returned at `entered`
     /// nobody knows whether it came before.
-    fn join_stream(&self, clock: &mut Clock, stream: StreamId, thread: ThreadId, entered: Nanos) {
-        let Some(stream) = self.streams.get(&stream) else { return };
-        for tail in &stream.tails {
+    fn join_stream(&self, clock: &mut Clock, slot: usize, thread: ThreadId, entered: Nanos) {
+        for tail in &self.streams[slot].tails {
             let certain = tail.thread == thread || tail.left <= entered;
             clock.join(if certain { &tail.now } else { &tail.before });
         }
@@ -384,18 +370,18 @@ impl Edges {
 
     fn enqueue(&mut self, call: &Call, stream: StreamId) -> Epoch {
         let lane = self.tail(call, stream).lane;
-        self.tick_on(stream, call.thread, lane)
+        self.tick_last(lane)
     }
 
     fn copy(&mut self, call: &Call, stream: StreamId, wait: CopyWait) -> Epoch {
         let tail = self.tail(call, stream);
         let lane = tail.lane;
         let before = (wait == CopyWait::Before).then(|| tail.now.clone());
-        let epoch = self.tick_on(stream, call.thread, lane);
+        let epoch = self.tick_last(lane);
         let known = match wait {
             CopyWait::Nothing => None,
             CopyWait::Before => before,
-            CopyWait::Whole => self.last_on(stream, call.thread).cloned(),
+            CopyWait::Whole => self.last().cloned(),
         };
         if let Some(known) = known {
             self.thread(call.thread).clock.join(&known);
@@ -410,8 +396,8 @@ impl Edges {
 
     fn context_sync(&mut self, call: &Call) {
         let mut known = Clock::new();
-        for stream in self.streams.keys() {
-            self.join_stream(&mut known, *stream, call.thread, call.entered);
+        for slot in self.slots.values() {
+            self.join_stream(&mut known, *slot, call.thread, call.entered);
         }
         self.thread(call.thread).clock.join(&known);
     }
@@ -420,28 +406,27 @@ impl Edges {
 
     fn record(&mut self, call: &Call, event: EventId, stream: StreamId) -> Epoch {
         let lane = self.tail(call, stream).lane;
-        let epoch = self.tick_on(stream, call.thread, lane);
-        let clock = self.last_on(stream, call.thread).cloned().unwrap_or_default();
-        let before = self.at_event(event, call.thread, call.entered);
-        let slot = &mut self.events.entry(event).or_default().record;
-        let mut record = Record { thread: call.thread, left: call.left, epoch, clock, before };
-        if let Some(last) = slot.as_ref()
-            && last.thread != call.thread
-            && last.left > call.entered
-        {
-            // Which of the two recordings is the later one is not known.
-            record.clock.meet(&last.clock);
-        }
-        *slot = Some(record);
+        let epoch = self.tick_last(lane);
+        let Edges { events, streams, last, .. } = self;
+        let knows = &streams[last.0].tails[last.1].now;
+        let Call { thread, entered, left, .. } = *call;
+        let record = Record { thread, entered, left, clock: Clock::new() };
+        events.entry(event).or_default().record(record, knows);
         epoch
     }
 
     fn stream_wait(&mut self, call: &Call, event: EventId, stream: StreamId) {
-        let bound = self.at_event(event, call.thread, call.entered);
+        let mut bound = std::mem::take(&mut self.bound);
+        let recorded = self.events.get(&event);
+        let binds = recorded.is_some_and(|event| event.bind(call.thread, call.entered, &mut bound));
         let tail = self.tail(call, stream);
-        if let Some(bound) = bound {
+        if binds {
             tail.now.join(&bound);
         }
+        let lane = tail.lane;
+        self.bound = bound;
+        // An operation of its own: its stream, even destroyed, is not over before it is.
+        self.tick_last(lane);
     }
 
     fn event_sync(&mut self, call: &Call, event: EventId) {
@@ -471,12 +456,34 @@ impl Edges {
         Epoch { lane, at: state.at }
     }
 
-    fn tick_on(&mut self, stream: StreamId, thread: ThreadId, lane: LaneIndex) -> Epoch {
+    /// The operation whose [`Edges::tail`] was made last.
+    fn tick_last(&mut self, lane: LaneIndex) -> Epoch {
         let epoch = self.tick(lane);
-        let tails = self.streams.get_mut(&stream).map(|stream| &mut stream.tails);
-        if let Some(tail) = tails.and_then(|tails| tails.iter_mut().find(|t| t.thread == thread)) {
-            tail.now.add(epoch);
-        }
+        let (slot, tail) = self.last;
+        self.streams[slot].tails[tail].now.add(epoch);
         epoch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::Builder;
+
+    #[test]
+    fn streams_that_are_gone_give_their_lanes_back() {
+        let mut b = Builder::new();
+        for stream in (1..50).map(StreamId) {
+            b.call("cuStreamCreate", Op::StreamCreate { stream, blocking: true });
+            b.call("cuLaunchHostFunc", Op::HostFunc { stream });
+            b.call("cuStreamDestroy_v2", Op::StreamDestroy { stream });
+            b.call("cuCtxSynchronize", Op::ContextSync);
+        }
+        let mut edges = Edges::new();
+        for call in b.trace().calls() {
+            edges.call(call);
+            edges.settle();
+        }
+        assert_eq!(edges.lanes(), 2, "one for the host thread, one for all the streams");
     }
 }

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::clock::{Clock, Epoch, Lane};
+use super::clock::{Clock, Epoch, Lane, LaneIndex};
 use super::edges::Edges;
 use super::report::{self, Missing, Race, Reuse, What};
 use super::shadow::{BufferName, LifeId, OriginId, Remembered, Shadow, Tenant};
@@ -91,6 +91,16 @@ struct Found {
     reuse: Option<(Life, Life)>,
 }
 
+impl Found {
+    /// A later access ran into it; once, in however many stretches of memory.
+    fn meet(&mut self, seq: Seq) {
+        if self.last != seq {
+            self.count = self.count.saturating_add(1);
+            self.last = seq;
+        }
+    }
+}
+
 /// Two races are the same when both lines agree; where lines are not known, when buffer, kind and
 /// stream of both accesses do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -99,19 +109,27 @@ enum Key {
     Named([(BufferName, AccessKind, Option<StreamId>); 2]),
 }
 
+/// The classes of two accesses, with their lives where those name the buffer.
+type Pair = [(OriginId, LaneIndex, AccessKind, LifeId); 2];
+
 #[derive(Debug, Default)]
 pub(super) struct Finder {
     origins: FxHashMap<Origin, OriginId>,
     origin: Vec<Origin>,
+    /// What was interned last: the next is often the same.
+    last_origin: Option<(Origin, OriginId)>,
     sites: FxHashMap<(Option<String>, u32), Site>,
     site_frames: Vec<Frame>,
     stack_sites: FxHashMap<StackId, Site>,
     buffer_names: FxHashMap<String, BufferName>,
     buffer_name: Vec<String>,
     lives: FxHashMap<LifeId, Life>,
-    last_life: u64,
+    last_life: u32,
     found: Vec<Found>,
     by_key: FxHashMap<Key, usize>,
+    /// The same for pairs of accesses that were seen before: what `by_key` says, found faster. A
+    /// lane's index may come to mean another, so it is emptied when that happens.
+    by_pair: FxHashMap<Pair, usize>,
     /// Kept for its storage.
     conflicts: Vec<(Range, Tenant, Remembered, Remembered)>,
 }
@@ -139,14 +157,20 @@ impl Finder {
         point: Point,
     ) {
         let site = self.site(point.stack);
-        let Finder { origins, origin, conflicts, .. } = self;
+        let Finder { origins, origin, last_origin, conflicts, .. } = self;
         let describe = |tenant: &Tenant| {
             let this = Origin { deed: act.deed, site, name: tenant.name, assumed: act.assumed };
+            if let Some((last, id)) = last_origin
+                && *last == this
+            {
+                return *id;
+            }
             let next = OriginId(index(origin.len()));
             let id = *origins.entry(this).or_insert(next);
             if id == next {
                 origin.push(this);
             }
+            *last_origin = Some((this, id));
             id
         };
         let conflict = |range: Range, tenant: &Tenant, one: &Remembered, two: &Remembered| {
@@ -161,13 +185,30 @@ impl Finder {
     fn conflicting(&mut self, edges: &Edges, clock: &Clock) {
         let mut conflicts = std::mem::take(&mut self.conflicts);
         for (range, tenant, earlier, later) in conflicts.drain(..) {
+            let pair = [earlier, later].map(|access| {
+                let origin = self.origin.get(access.origin.0 as usize);
+                let named = origin.is_some_and(|origin| origin.name != BufferName(0));
+                let life = if named { LifeId(0) } else { access.life };
+                (access.origin, access.epoch.lane, access.kind, life)
+            });
+            let known = self.by_pair.get(&pair).and_then(|index| self.found.get_mut(*index));
+            if let Some(found) = known
+                && (found.reuse.is_some() || earlier.life == later.life)
+                && (found.last != later.seq || found.count > 1)
+            {
+                found.meet(later.seq);
+                continue;
+            }
             let partly = clock.get(earlier.epoch.lane) > 0;
             let (Some(earlier_party), Some(later_party)) =
                 (self.party(edges, &earlier), self.party(edges, &later))
             else {
                 continue;
             };
-            let missing = missing(earlier_party.lane, later_party.lane, partly);
+            let missing = match (earlier_party.lane, edges.known_to(earlier.epoch)) {
+                (Lane::Stream(..), Some(thread)) => Missing::OtherThreadWaited(thread),
+                _ => missing(earlier_party.lane, later_party.lane, partly),
+            };
             let key = match (earlier_party.origin.site, later_party.origin.site) {
                 (one, two) if one != Site(0) && two != Site(0) => Key::Lines(one, two),
                 _ => Key::Named(
@@ -179,34 +220,29 @@ impl Finder {
                 .then(|| self.lives.get(&earlier.life).zip(self.lives.get(&later.life)))
                 .flatten()
                 .map(|(former, now)| (former.clone(), now.clone()));
-            match self.by_key.get(&key).and_then(|index| self.found.get_mut(*index)) {
-                // The same access in another stretch of the same bytes, or against another of the
-                // same kind.
-                Some(found) if found.last == later.seq => {
-                    if found.count == 1 && found.range.end == range.start {
+            let index = *self.by_key.entry(key).or_insert(self.found.len());
+            match self.found.get_mut(index) {
+                Some(found) => {
+                    // The same access in the next stretch of the same bytes.
+                    let same = found.last == later.seq && found.count == 1;
+                    if same && found.range.end == range.start {
                         found.range.end = range.end;
                     }
+                    found.meet(later.seq);
                     found.reuse = found.reuse.take().or(reuse);
                 }
-                Some(found) => {
-                    found.count = found.count.saturating_add(1);
-                    found.last = later.seq;
-                    found.reuse = found.reuse.take().or(reuse);
-                }
-                None => {
-                    self.by_key.insert(key, self.found.len());
-                    self.found.push(Found {
-                        range,
-                        base: tenant.base,
-                        earlier: earlier_party,
-                        later: later_party,
-                        count: 1,
-                        last: later.seq,
-                        missing,
-                        reuse,
-                    });
-                }
+                None => self.found.push(Found {
+                    range,
+                    base: tenant.base,
+                    earlier: earlier_party,
+                    later: later_party,
+                    count: 1,
+                    last: later.seq,
+                    missing,
+                    reuse,
+                }),
             }
+            self.by_pair.insert(pair, index);
         }
         self.conflicts = conflicts;
     }
@@ -225,7 +261,7 @@ impl Finder {
 
     /// The memory is handed out.
     pub fn begin_life(&mut self, shadow: &mut Shadow, range: Range, kind: LifeKind, out: Point) {
-        self.last_life += 1;
+        self.last_life = self.last_life.saturating_add(1);
         let life = LifeId(self.last_life);
         let mut name = BufferName(0);
         shadow.tenant(range, |tenant| {
@@ -289,6 +325,7 @@ impl Finder {
 
     /// Forgets the lives that nothing speaks of any more.
     pub fn keep_lives(&mut self, live: impl Fn(LifeId) -> bool) {
+        self.by_pair.clear();
         self.lives.retain(|life, _| live(*life));
     }
 

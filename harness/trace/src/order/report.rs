@@ -78,10 +78,10 @@ impl Access {
             (_, AccessKind::Update) => "read and wrote",
         };
         match (&self.what, self.stream()) {
-            (_, Some(_)) => format!("{what} {did} on {}", self.actor),
-            (What::Upload | What::Download | What::Copy, None) => {
-                format!("{what} {did}, at the call")
+            (_, Some(_)) if self.actor.starts_with('`') => {
+                format!("{what} {did} on stream {}", self.actor)
             }
+            (_, Some(_)) => format!("{what} {did} on {}", self.actor),
             (_, None) => format!("{what} {did}"),
         }
     }
@@ -126,6 +126,8 @@ pub enum Missing {
     HostWait,
     /// It did, but only for what came before the earlier access.
     LaterHostWait,
+    /// Another host thread waited for the earlier access, which orders only what that thread does.
+    OtherThreadWaited(ThreadId),
     /// The two belong to host threads that nothing orders.
     Threads,
     /// Two threads' calls on one stream overlapped in time: which came first is not known.
@@ -174,6 +176,12 @@ impl Race {
                 format!("{to} waited for {from}, but only up to a point before {after}")
             }
             Missing::HostWait => format!("{to} never waited for {from} after {after}"),
+            Missing::OtherThreadWaited(thread) => format!(
+                "host thread {} waited for {from}, which orders what that thread does, and nothing \
+                 orders host thread {} after it",
+                thread.0,
+                second.thread().0
+            ),
             Missing::Threads => format!(
                 "nothing orders host thread {} after host thread {}",
                 second.thread().0,

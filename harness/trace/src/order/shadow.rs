@@ -18,7 +18,7 @@ pub struct OriginId(pub u32);
 
 /// One stretch between being handed out and being handed out again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct LifeId(pub u64);
+pub struct LifeId(pub u32);
 
 /// An interned buffer name; 0 is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -158,16 +158,6 @@ impl Shadow {
         self.remembered = self.remembered.saturating_add_signed(delta);
     }
 
-    /// Who has the first byte of a range now.
-    pub fn tenant_at(&self, address: u64) -> Tenant {
-        self.segments
-            .range(..=address)
-            .next_back()
-            .filter(|(_, segment)| segment.end > address)
-            .map(|(_, segment)| segment.tenant)
-            .unwrap_or_default()
-    }
-
     /// Who has the bytes of a range now, one after the other.
     pub fn tenants(&self, range: Range) -> impl Iterator<Item = Tenant> {
         let before = self.segments.range(..range.start).next_back();
@@ -188,7 +178,9 @@ impl Shadow {
         let mut ends: Vec<(u64, u64)> = Vec::new();
         for (start, segment) in &mut self.segments {
             segment.history.retain(|access| !floor.covers(access.epoch));
-            segment.history.shrink_to(2 * segment.history.len() + 4);
+            if segment.history.capacity() > 64 {
+                segment.history.shrink_to(2 * segment.history.len());
+            }
             self.remembered += segment.history.len();
             lives(segment.tenant.life);
             segment.history.iter().for_each(|access| lives(access.life));
