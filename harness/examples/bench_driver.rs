@@ -75,8 +75,8 @@ fn recording_against_the_bare_driver(gpu: &Gpu) -> Result<(), Box<dyn std::error
     let library = unsafe { libloading::Library::new("libcuda.so.1") }?;
     // SAFETY: cuLaunchKernel has this signature.
     let bare = unsafe { *library.get::<Launch>(b"cuLaunchKernel\0")? };
-    // SAFETY: used only while the module lives.
-    let function = unsafe { gpu.kernel("spin")?.cu_function() };
+    let spin = gpu.kernel("spin")?;
+    let function = spin.cu_function();
     let stream = gpu.stream.cu_stream();
     // SAFETY: a live function and stream, and the one argument that `spin` takes.
     let straight = |params| unsafe {
@@ -114,8 +114,8 @@ fn recording_against_the_bare_driver(gpu: &Gpu) -> Result<(), Box<dyn std::error
 }
 
 fn enqueue_on_the_emulated_device(gpu: &Gpu) -> Result<(), DriverError> {
-    // SAFETY: used only while the module lives.
-    let function = unsafe { gpu.kernel("spin")?.cu_function() };
+    let spin = gpu.kernel("spin")?;
+    let function = spin.cu_function();
     let stream = gpu.stream.cu_stream();
     let mut rounds = Vec::new();
     for _ in 0..101 {
