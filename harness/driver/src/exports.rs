@@ -174,16 +174,21 @@ macro_rules! call_device {
             crate::backend::Backend::Gpu(_) => {
                 let address = crate::forward::address(Function::$name);
                 // SAFETY: the slot holds the system driver's function of this name, whose signature
-                // the table gives.
-                let function: unsafe extern "C" fn($($ty),*) -> CUresult =
-                    unsafe { std::mem::transmute(address) };
-                // SAFETY: the arguments are the caller's, under the contract of this very function.
-                unsafe { function($($arg),*) }
+                // the table gives; the arguments are the caller's, under the contract of this very
+                // function.
+                unsafe {
+                    let function: unsafe extern "C" fn($($ty),*) -> CUresult =
+                        std::mem::transmute(address);
+                    function($($arg),*)
+                }
             }
             crate::backend::Backend::Emulated(device) => {
                 crate::exports::guard(Function::$name, || {
-                    // SAFETY: as above: the emulation keeps the contract of the function.
-                    unsafe { crate::emulated::$module::$emulate(device, $($arg),*) }
+                    crate::emulated::$module::$emulate(
+                        device,
+                        // SAFETY: as above: pointers are what the function's contract says.
+                        $(unsafe { crate::emulated::Argument::emulated($arg) }),*
+                    )
                 })
             }
             crate::backend::Backend::None(_) => CUDA_ERROR_NO_DEVICE,
@@ -196,10 +201,11 @@ macro_rules! words {
     ($result:ident, [fields: $($kind:ident $field:ident),*], $($arg:ident),*) => {
         [$(crate::exports::word!($result, $kind $field)),*] as [u64; _]
     };
-    // SAFETY (of the call): the arguments are the caller's, and the call has returned.
-    ($result:ident, [words: $module:ident::$path:ident], $($arg:ident),*) => {
-        unsafe { crate::$module::$path($result, $($arg),*) }
-    };
+    ($result:ident, [words: $module:ident::$path:ident], $($arg:ident),*) => {{
+        // SAFETY: the arguments are the caller's, and the call has returned.
+        let words = unsafe { crate::$module::$path($result, $($arg),*) };
+        words
+    }};
 }
 pub(crate) use words;
 
@@ -333,4 +339,37 @@ pub unsafe extern "C" fn cuGetProcAddress_v2(
         }
     }
     if found.is_some() { CUDA_SUCCESS } else { CUDA_ERROR_NOT_FOUND }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_an_error_code() {
+        assert_eq!(guard(Function::cuInit, || panic!("within the emulation")), CUDA_ERROR_UNKNOWN);
+        assert_eq!(guard(Function::cuInit, || Err(CUDA_ERROR_NOT_FOUND)), CUDA_ERROR_NOT_FOUND);
+        assert_eq!(guard(Function::cuInit, || Ok(())), CUDA_SUCCESS);
+    }
+
+    #[test]
+    fn get_proc_address_hands_out_our_own_exports() {
+        let mut function = std::ptr::null_mut();
+        // SAFETY: a C string and a place for a pointer.
+        let result = unsafe {
+            cuGetProcAddress_v2(
+                c"cuMemAlloc".as_ptr(),
+                &mut function,
+                12_000,
+                0,
+                std::ptr::null_mut(),
+            )
+        };
+        assert_eq!(result, CUDA_SUCCESS);
+        assert_eq!(function.cast_const(), Function::cuMemAlloc_v2.export());
+        // SAFETY: as above.
+        let result = unsafe { cuGetProcAddress(c"cuNoSuch".as_ptr(), &mut function, 12_000, 0) };
+        assert_eq!(result, CUDA_ERROR_NOT_FOUND);
+        assert!(function.is_null());
+    }
 }

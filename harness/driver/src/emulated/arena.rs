@@ -238,10 +238,10 @@ impl Arena {
     /// allocation, one page-locked block, or memory that stream-ordered allocations once had.
     pub fn locate(&self, address: DevicePtr, length: u64) -> Option<usize> {
         let end = address.checked_add(length)?;
-        if let Some((start, whole)) = self.holder(address) {
-            if end <= start + whole {
-                return Some(self.bytes + (address - self.base) as usize);
-            }
+        if let Some((start, whole)) = self.holder(address)
+            && end <= start + whole
+        {
+            return Some(self.bytes + (address - self.base) as usize);
         }
         if let Some((start, pinned)) = self.pinned_holder(address)
             && end <= start + pinned.length

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ffi::c_void;
 
 use super::state::Context;
-use super::{Emulator, Status, engine, fill};
+use super::{Emulator, Out, Status, engine};
 use crate::sys::*;
 
 thread_local! {
@@ -34,7 +34,7 @@ fn check_device(device: Device) -> Status {
     if device == 0 { Ok(()) } else { Err(CUDA_ERROR_INVALID_DEVICE) }
 }
 
-pub unsafe fn primary_retain(emulator: &Emulator, context: *mut Handle, device: Device) -> Status {
+pub fn primary_retain(emulator: &Emulator, context: Out<Handle>, device: Device) -> Status {
     check_device(device)?;
     let mut state = emulator.lock();
     let handle = match state.primary {
@@ -47,10 +47,10 @@ pub unsafe fn primary_retain(emulator: &Emulator, context: *mut Handle, device: 
     };
     state.contexts.entry(handle).or_default().retained += 1;
     drop(state);
-    unsafe { fill(context, handle) }
+    context.fill(handle)
 }
 
-pub unsafe fn primary_release(emulator: &Emulator, device: Device) -> Status {
+pub fn primary_release(emulator: &Emulator, device: Device) -> Status {
     check_device(device)?;
     let mut state = emulator.lock();
     let Some(handle) = state.primary else { return Err(CUDA_ERROR_INVALID_CONTEXT) };
@@ -70,7 +70,7 @@ pub unsafe fn primary_release(emulator: &Emulator, device: Device) -> Status {
     Ok(())
 }
 
-pub unsafe fn primary_reset(emulator: &Emulator, device: Device) -> Status {
+pub fn primary_reset(emulator: &Emulator, device: Device) -> Status {
     check_device(device)?;
     let mut state = emulator.lock();
     if let Some(handle) = state.primary {
@@ -82,7 +82,7 @@ pub unsafe fn primary_reset(emulator: &Emulator, device: Device) -> Status {
     Ok(())
 }
 
-pub unsafe fn primary_set_flags(emulator: &Emulator, device: Device, flags: u32) -> Status {
+pub fn primary_set_flags(emulator: &Emulator, device: Device, flags: u32) -> Status {
     check_device(device)?;
     let mut state = emulator.lock();
     if let Some(handle) = state.primary
@@ -93,18 +93,18 @@ pub unsafe fn primary_set_flags(emulator: &Emulator, device: Device, flags: u32)
     Ok(())
 }
 
-pub unsafe fn primary_get_state(
+pub fn primary_get_state(
     emulator: &Emulator,
     device: Device,
-    flags: *mut u32,
-    active: *mut i32,
+    flags: Out<u32>,
+    active: Out<i32>,
 ) -> Status {
     check_device(device)?;
     let state = emulator.lock();
     let primary = state.primary.and_then(|handle| state.contexts.get(&handle));
     let (is_active, its_flags) =
         primary.map_or((0, 0), |context| (i32::from(context.retained > 0), context.flags));
-    unsafe { fill(flags, its_flags).and(fill(active, is_active)) }
+    flags.fill(its_flags).and(active.fill(is_active))
 }
 
 /// Forgets all that belongs to a context: its streams, events and modules. Its memory stays taken
@@ -117,26 +117,21 @@ fn tear_down(state: &mut super::State, handle: Handle) {
     state.modules.retain(|_, module| module.context != handle);
 }
 
-pub unsafe fn create(
-    emulator: &Emulator,
-    context: *mut Handle,
-    flags: u32,
-    device: Device,
-) -> Status {
+pub fn create(emulator: &Emulator, context: Out<Handle>, flags: u32, device: Device) -> Status {
     check_device(device)?;
     let mut state = emulator.lock();
     let handle = state.handle();
     state.contexts.insert(handle, Context { retained: 1, flags, ..Context::default() });
     drop(state);
-    unsafe { fill(context, handle) }?;
+    context.fill(handle)?;
     push(handle);
     Ok(())
 }
 
-pub unsafe fn create_v3(
+pub fn create_v3(
     emulator: &Emulator,
-    context: *mut Handle,
-    _affinity: *mut c_void,
+    context: Out<Handle>,
+    _affinity: Out<c_void>,
     count: i32,
     flags: u32,
     device: Device,
@@ -144,10 +139,10 @@ pub unsafe fn create_v3(
     if count != 0 {
         return Err(CUDA_ERROR_NOT_SUPPORTED);
     }
-    unsafe { create(emulator, context, flags, device) }
+    create(emulator, context, flags, device)
 }
 
-pub unsafe fn destroy(emulator: &Emulator, context: Handle) -> Status {
+pub fn destroy(emulator: &Emulator, context: Handle) -> Status {
     let state = emulator.lock();
     if !state.contexts.contains_key(&context) || state.primary == Some(context) {
         return Err(CUDA_ERROR_INVALID_CONTEXT);
@@ -161,11 +156,11 @@ pub unsafe fn destroy(emulator: &Emulator, context: Handle) -> Status {
     Ok(())
 }
 
-pub unsafe fn get_current(_: &Emulator, context: *mut Handle) -> Status {
-    unsafe { fill(context, current().unwrap_or(0)) }
+pub fn get_current(_: &Emulator, context: Out<Handle>) -> Status {
+    context.fill(current().unwrap_or(0))
 }
 
-pub unsafe fn set_current(emulator: &Emulator, context: Handle) -> Status {
+pub fn set_current(emulator: &Emulator, context: Handle) -> Status {
     if context != 0 && !emulator.lock().contexts.contains_key(&context) {
         return Err(CUDA_ERROR_INVALID_CONTEXT);
     }
@@ -173,7 +168,7 @@ pub unsafe fn set_current(emulator: &Emulator, context: Handle) -> Status {
     Ok(())
 }
 
-pub unsafe fn push_current(emulator: &Emulator, context: Handle) -> Status {
+pub fn push_current(emulator: &Emulator, context: Handle) -> Status {
     if !emulator.lock().contexts.contains_key(&context) {
         return Err(CUDA_ERROR_INVALID_CONTEXT);
     }
@@ -181,10 +176,10 @@ pub unsafe fn push_current(emulator: &Emulator, context: Handle) -> Status {
     Ok(())
 }
 
-pub unsafe fn pop_current(_: &Emulator, context: *mut Handle) -> Status {
+pub fn pop_current(_: &Emulator, context: Out<Handle>) -> Status {
     let Some(top) = current() else { return Err(CUDA_ERROR_INVALID_CONTEXT) };
     set(0);
-    if context.is_null() { Ok(()) } else { unsafe { fill(context, top) } }
+    if context.is_null() { Ok(()) } else { context.fill(top) }
 }
 
 /// The current context, which must be there.
@@ -192,27 +187,27 @@ fn needed() -> Result<Handle, CUresult> {
     current().ok_or(CUDA_ERROR_INVALID_CONTEXT)
 }
 
-pub unsafe fn get_device(_: &Emulator, device: *mut Device) -> Status {
+pub fn get_device(_: &Emulator, device: Out<Device>) -> Status {
     needed()?;
-    unsafe { fill(device, 0) }
+    device.fill(0)
 }
 
-pub unsafe fn get_flags(emulator: &Emulator, flags: *mut u32) -> Status {
+pub fn get_flags(emulator: &Emulator, flags: Out<u32>) -> Status {
     let context = needed()?;
     let value = emulator.lock().contexts.get(&context).map_or(0, |context| context.flags);
-    unsafe { fill(flags, value) }
+    flags.fill(value)
 }
 
-pub unsafe fn get_id(_: &Emulator, context: Handle, id: *mut u64) -> Status {
+pub fn get_id(_: &Emulator, context: Handle, id: Out<u64>) -> Status {
     let handle = if context == 0 { needed()? } else { context };
-    unsafe { fill(id, handle as u64) }
+    id.fill(handle as u64)
 }
 
-pub unsafe fn get_api_version(_: &Emulator, _context: Handle, version: *mut u32) -> Status {
-    unsafe { fill(version, 3020) }
+pub fn get_api_version(_: &Emulator, _context: Handle, version: Out<u32>) -> Status {
+    version.fill(3020)
 }
 
-pub unsafe fn get_limit(_: &Emulator, value: *mut usize, limit: i32) -> Status {
+pub fn get_limit(_: &Emulator, value: Out<usize>, limit: i32) -> Status {
     needed()?;
     let size = match limit {
         0 => 1 << 10, // stack of a thread
@@ -220,37 +215,33 @@ pub unsafe fn get_limit(_: &Emulator, value: *mut usize, limit: i32) -> Status {
         2 => 8 << 20, // heap
         _ => return Err(CUDA_ERROR_UNSUPPORTED_LIMIT),
     };
-    unsafe { fill(value, size) }
+    value.fill(size)
 }
 
-pub unsafe fn set_limit(_: &Emulator, limit: i32, _value: usize) -> Status {
+pub fn set_limit(_: &Emulator, limit: i32, _value: usize) -> Status {
     needed()?;
     if (0..=2).contains(&limit) { Ok(()) } else { Err(CUDA_ERROR_UNSUPPORTED_LIMIT) }
 }
 
-pub unsafe fn get_config(_: &Emulator, config: *mut i32) -> Status {
+pub fn get_config(_: &Emulator, config: Out<i32>) -> Status {
     needed()?;
-    unsafe { fill(config, 0) }
+    config.fill(0)
 }
 
-pub unsafe fn set_config(_: &Emulator, _config: i32) -> Status {
+pub fn set_config(_: &Emulator, _config: i32) -> Status {
     needed().map(|_| ())
 }
 
-pub unsafe fn get_stream_priority_range(
-    _: &Emulator,
-    least: *mut i32,
-    greatest: *mut i32,
-) -> Status {
+pub fn get_stream_priority_range(_: &Emulator, least: Out<i32>, greatest: Out<i32>) -> Status {
     needed()?;
     // Either may be null: the caller then does not want it.
     if !least.is_null() {
-        unsafe { fill(least, 0) }?;
+        least.fill(0)?;
     }
-    if greatest.is_null() { Ok(()) } else { unsafe { fill(greatest, -5) } }
+    if greatest.is_null() { Ok(()) } else { greatest.fill(-5) }
 }
 
-pub unsafe fn synchronize(emulator: &Emulator) -> Status {
+pub fn synchronize(emulator: &Emulator) -> Status {
     let (state, context) = emulator.enter()?;
     emulator.wait_for_context(state, context).map(|_| ())
 }

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use super::engine::{DOWN, OpId, Source, Target, UP, Work, read};
 use super::model::{self, Route};
-use super::{Emulator, Status, stream};
+use super::{Emulator, Out, Status, stream};
 use crate::sys::*;
 
 /// The form of a call: with a stream, or synchronous on the legacy default stream.
@@ -21,11 +21,11 @@ enum End {
     Host(usize),
 }
 
-pub unsafe fn htod(e: &Emulator, to: DevicePtr, from: *const c_void, bytes: usize) -> Status {
+pub fn htod(e: &Emulator, to: DevicePtr, from: *const c_void, bytes: usize) -> Status {
     copy(e, End::Device(to), End::Host(from as usize), bytes, Form::Synchronous)
 }
 
-pub unsafe fn htod_async(
+pub fn htod_async(
     e: &Emulator,
     to: DevicePtr,
     from: *const c_void,
@@ -35,25 +35,25 @@ pub unsafe fn htod_async(
     copy(e, End::Device(to), End::Host(from as usize), bytes, Form::On(stream))
 }
 
-pub unsafe fn dtoh(e: &Emulator, to: *mut c_void, from: DevicePtr, bytes: usize) -> Status {
-    copy(e, End::Host(to as usize), End::Device(from), bytes, Form::Synchronous)
+pub fn dtoh(e: &Emulator, to: Out<c_void>, from: DevicePtr, bytes: usize) -> Status {
+    copy(e, End::Host(to.address()), End::Device(from), bytes, Form::Synchronous)
 }
 
-pub unsafe fn dtoh_async(
+pub fn dtoh_async(
     e: &Emulator,
-    to: *mut c_void,
+    to: Out<c_void>,
     from: DevicePtr,
     bytes: usize,
     stream: Handle,
 ) -> Status {
-    copy(e, End::Host(to as usize), End::Device(from), bytes, Form::On(stream))
+    copy(e, End::Host(to.address()), End::Device(from), bytes, Form::On(stream))
 }
 
-pub unsafe fn dtod(e: &Emulator, to: DevicePtr, from: DevicePtr, bytes: usize) -> Status {
+pub fn dtod(e: &Emulator, to: DevicePtr, from: DevicePtr, bytes: usize) -> Status {
     copy(e, End::Device(to), End::Device(from), bytes, Form::Synchronous)
 }
 
-pub unsafe fn dtod_async(
+pub fn dtod_async(
     e: &Emulator,
     to: DevicePtr,
     from: DevicePtr,
@@ -63,12 +63,12 @@ pub unsafe fn dtod_async(
     copy(e, End::Device(to), End::Device(from), bytes, Form::On(stream))
 }
 
-pub unsafe fn any(e: &Emulator, to: DevicePtr, from: DevicePtr, bytes: usize) -> Status {
+pub fn any(e: &Emulator, to: DevicePtr, from: DevicePtr, bytes: usize) -> Status {
     let (to, from) = (end_of(e, to), end_of(e, from));
     copy(e, to, from, bytes, Form::Synchronous)
 }
 
-pub unsafe fn any_async(
+pub fn any_async(
     e: &Emulator,
     to: DevicePtr,
     from: DevicePtr,
@@ -190,11 +190,11 @@ fn wait_for_source(emulator: &Emulator, context: Handle, op: OpId, bytes: usize)
     Ok(())
 }
 
-pub unsafe fn memset_d8(e: &Emulator, to: DevicePtr, value: u8, count: usize) -> Status {
+pub fn memset_d8(e: &Emulator, to: DevicePtr, value: u8, count: usize) -> Status {
     set(e, to, [value; 4], count, 1, Form::Synchronous)
 }
 
-pub unsafe fn memset_d8_async(
+pub fn memset_d8_async(
     e: &Emulator,
     to: DevicePtr,
     value: u8,
@@ -209,11 +209,11 @@ fn twice(value: u16) -> [u8; 4] {
     [low, high, low, high]
 }
 
-pub unsafe fn memset_d16(e: &Emulator, to: DevicePtr, value: u16, count: usize) -> Status {
+pub fn memset_d16(e: &Emulator, to: DevicePtr, value: u16, count: usize) -> Status {
     set(e, to, twice(value), count, 2, Form::Synchronous)
 }
 
-pub unsafe fn memset_d16_async(
+pub fn memset_d16_async(
     e: &Emulator,
     to: DevicePtr,
     value: u16,
@@ -223,11 +223,11 @@ pub unsafe fn memset_d16_async(
     set(e, to, twice(value), count, 2, Form::On(stream))
 }
 
-pub unsafe fn memset_d32(e: &Emulator, to: DevicePtr, value: u32, count: usize) -> Status {
+pub fn memset_d32(e: &Emulator, to: DevicePtr, value: u32, count: usize) -> Status {
     set(e, to, value.to_ne_bytes(), count, 4, Form::Synchronous)
 }
 
-pub unsafe fn memset_d32_async(
+pub fn memset_d32_async(
     e: &Emulator,
     to: DevicePtr,
     value: u32,
@@ -255,7 +255,7 @@ fn set(
         return Ok(());
     }
     let bytes = count.checked_mul(size).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-    if at % size as u64 != 0 || state.arena.locate(at, bytes as u64).is_none() {
+    if !at.is_multiple_of(size as u64) || state.arena.locate(at, bytes as u64).is_none() {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     emulator.submit(state, context, key, Work::Set { at, value, bytes }).map(|_| ())

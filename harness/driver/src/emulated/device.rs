@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use super::{Emulator, Status, fill, model};
+use super::{Emulator, Out, Status, model};
 use crate::backend::API_VERSION;
 use crate::sys::*;
 
@@ -13,24 +13,24 @@ fn check(device: Device) -> Status {
     if device == 0 { Ok(()) } else { Err(CUDA_ERROR_INVALID_DEVICE) }
 }
 
-pub unsafe fn init(_: &Emulator, flags: u32) -> Status {
+pub fn init(_: &Emulator, flags: u32) -> Status {
     if flags == 0 { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
 }
 
-pub unsafe fn driver_get_version(_: &Emulator, version: *mut i32) -> Status {
-    unsafe { fill(version, API_VERSION) }
+pub fn driver_get_version(_: &Emulator, version: Out<i32>) -> Status {
+    version.fill(API_VERSION)
 }
 
-pub unsafe fn get(_: &Emulator, device: *mut Device, ordinal: i32) -> Status {
+pub fn get(_: &Emulator, device: Out<Device>, ordinal: i32) -> Status {
     check(ordinal)?;
-    unsafe { fill(device, ordinal) }
+    device.fill(ordinal)
 }
 
-pub unsafe fn get_count(_: &Emulator, count: *mut i32) -> Status {
-    unsafe { fill(count, 1) }
+pub fn get_count(_: &Emulator, count: Out<i32>) -> Status {
+    count.fill(1)
 }
 
-pub unsafe fn get_name(_: &Emulator, name: *mut c_char, length: i32, device: Device) -> Status {
+pub fn get_name(_: &Emulator, name: Out<c_char>, length: i32, device: Device) -> Status {
     check(device)?;
     if name.is_null() || length <= 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
@@ -38,57 +38,52 @@ pub unsafe fn get_name(_: &Emulator, name: *mut c_char, length: i32, device: Dev
     let text = &model::NAME.as_bytes()[..model::NAME.len().min(length as usize - 1)];
     // SAFETY: the caller gives room for `length` bytes.
     unsafe {
-        std::ptr::copy_nonoverlapping(text.as_ptr().cast(), name, text.len());
-        *name.add(text.len()) = 0;
+        std::ptr::copy_nonoverlapping(text.as_ptr().cast(), name.0, text.len());
+        *name.0.add(text.len()) = 0;
     }
     Ok(())
 }
 
-pub unsafe fn total_mem(emulator: &Emulator, bytes: *mut usize, device: Device) -> Status {
+pub fn total_mem(emulator: &Emulator, bytes: Out<usize>, device: Device) -> Status {
     check(device)?;
     let capacity = emulator.lock().arena.capacity();
-    unsafe { fill(bytes, capacity as usize) }
+    bytes.fill(capacity as usize)
 }
 
-pub unsafe fn get_uuid(_: &Emulator, uuid: *mut u8, device: Device) -> Status {
+pub fn get_uuid(_: &Emulator, uuid: Out<u8>, device: Device) -> Status {
     check(device)?;
     if uuid.is_null() {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     // SAFETY: a CUuuid is 16 bytes.
-    unsafe { std::ptr::copy_nonoverlapping(b"streamlings-emul".as_ptr(), uuid, 16) };
+    unsafe { std::ptr::copy_nonoverlapping(b"streamlings-emul".as_ptr(), uuid.0, 16) };
     Ok(())
 }
 
-pub unsafe fn compute_capability(
+pub fn compute_capability(
     _: &Emulator,
-    major: *mut i32,
-    minor: *mut i32,
+    major: Out<i32>,
+    minor: Out<i32>,
     device: Device,
 ) -> Status {
     check(device)?;
-    unsafe { fill(major, 8).and(fill(minor, 6)) }
+    major.fill(8).and(minor.fill(6))
 }
 
-pub unsafe fn get_mem_pool(_: &Emulator, pool: *mut Handle, device: Device) -> Status {
+pub fn get_mem_pool(_: &Emulator, pool: Out<Handle>, device: Device) -> Status {
     check(device)?;
-    unsafe { fill(pool, DEFAULT_POOL) }
+    pool.fill(DEFAULT_POOL)
 }
 
-pub unsafe fn get_attribute(
-    _: &Emulator,
-    value: *mut i32,
-    attribute: i32,
-    device: Device,
-) -> Status {
+pub fn get_attribute(_: &Emulator, value: Out<i32>, attribute: i32, device: Device) -> Status {
     check(device)?;
-    unsafe { fill(value, attribute_value(attribute)) }
+    value.fill(attribute_value(attribute))
 }
 
 /// CUdevice_attribute, by its number in cuda.h; what the device lacks is 0.
 fn attribute_value(attribute: i32) -> i32 {
     match attribute {
-        1 | 2 | 3 => 1024, // threads of a block; its x; its y
+        1..=3 => 1024,     // threads of a block; its x; its y
         4 => 64,           // its z
         5 => i32::MAX,     // blocks of a grid in x
         6 | 7 => 65_535,   // in y and z

@@ -244,7 +244,7 @@ fn held_back(seed: u64, id: OpId) -> Moment {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^= x >> 31;
-    if x % 3 == 0 { (x >> 8) % 4_000_000 } else { 0 }
+    if x.is_multiple_of(3) { (x >> 8) % 4_000_000 } else { 0 }
 }
 
 /// It starts: inputs are read.

@@ -2,24 +2,24 @@
 
 use super::engine::Work;
 use super::state::{Event, Record};
-use super::{Emulator, Status, fill, stream};
+use super::{Emulator, Out, Status, stream};
 use crate::sys::*;
 
-pub unsafe fn create(emulator: &Emulator, event: *mut Handle, flags: u32) -> Status {
+pub fn create(emulator: &Emulator, event: Out<Handle>, flags: u32) -> Status {
     let (mut state, context) = emulator.enter()?;
     let handle = state.handle();
-    unsafe { fill(event, handle) }?;
+    event.fill(handle)?;
     let timing = flags & EVENT_DISABLE_TIMING == 0;
     state.events.insert(handle, Event { context, timing, record: None });
     Ok(())
 }
 
-pub unsafe fn destroy(emulator: &Emulator, event: Handle) -> Status {
+pub fn destroy(emulator: &Emulator, event: Handle) -> Status {
     let (mut state, _) = emulator.enter()?;
     state.events.remove(&event).map(|_| ()).ok_or(CUDA_ERROR_INVALID_HANDLE)
 }
 
-pub unsafe fn record(emulator: &Emulator, event: Handle, stream: Handle) -> Status {
+pub fn record(emulator: &Emulator, event: Handle, stream: Handle) -> Status {
     let (mut state, context) = emulator.enter()?;
     if !state.events.contains_key(&event) {
         return Err(CUDA_ERROR_INVALID_HANDLE);
@@ -34,16 +34,16 @@ pub unsafe fn record(emulator: &Emulator, event: Handle, stream: Handle) -> Stat
     Ok(())
 }
 
-pub unsafe fn record_with_flags(
+pub fn record_with_flags(
     emulator: &Emulator,
     event: Handle,
     stream: Handle,
     _flags: u32,
 ) -> Status {
-    unsafe { record(emulator, event, stream) }
+    record(emulator, event, stream)
 }
 
-pub unsafe fn query(emulator: &Emulator, event: Handle) -> Status {
+pub fn query(emulator: &Emulator, event: Handle) -> Status {
     let (state, _) = emulator.enter()?;
     let event = state.events.get(&event).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
     match &event.record {
@@ -52,16 +52,16 @@ pub unsafe fn query(emulator: &Emulator, event: Handle) -> Status {
     }
 }
 
-pub unsafe fn synchronize(emulator: &Emulator, event: Handle) -> Status {
+pub fn synchronize(emulator: &Emulator, event: Handle) -> Status {
     let (state, context) = emulator.enter()?;
     let event = state.events.get(&event).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
     let Some(op) = event.record.as_ref().map(|record| record.op) else { return Ok(()) };
     emulator.wait_for(state, context, &[op]).map(|_| ())
 }
 
-pub unsafe fn elapsed_time(
+pub fn elapsed_time(
     emulator: &Emulator,
-    milliseconds: *mut f32,
+    milliseconds: Out<f32>,
     start: Handle,
     end: Handle,
 ) -> Status {
@@ -75,5 +75,5 @@ pub unsafe fn elapsed_time(
     let (start, end) = (moment(start)?, moment(end)?);
     let (Some(start), Some(end)) = (start, end) else { return Err(CUDA_ERROR_NOT_READY) };
     let nanos = end as f64 - start as f64;
-    unsafe { fill(milliseconds, (nanos / 1e6) as f32) }
+    milliseconds.fill((nanos / 1e6) as f32)
 }

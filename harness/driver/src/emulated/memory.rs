@@ -5,18 +5,18 @@ use std::ffi::c_void;
 
 use super::arena::{For, POISON, Pinned};
 use super::engine::Work;
-use super::{Emulator, Status, device, engine, fill};
+use super::{Emulator, Out, Status, device, engine};
 use crate::sys::*;
 
 /// Pages of host memory.
 const PAGE: usize = 4096;
 
-pub unsafe fn alloc(emulator: &Emulator, address: *mut DevicePtr, bytes: usize) -> Status {
+pub fn alloc(emulator: &Emulator, address: Out<DevicePtr>, bytes: usize) -> Status {
     let (mut guard, context) = emulator.enter()?;
     let state = &mut *guard;
     let ops = &state.ops;
     let at = state.arena.alloc(bytes, For::Host, |op| ops.contains_key(&op))?;
-    unsafe { fill(address, at) }?;
+    address.fill(at)?;
     // The poison is written before anything that is enqueued later can start: the executor works in
     // the order of the clock.
     let key = state.stream_for_poison(context);
@@ -27,7 +27,7 @@ pub unsafe fn alloc(emulator: &Emulator, address: *mut DevicePtr, bytes: usize) 
     Ok(())
 }
 
-pub unsafe fn free(emulator: &Emulator, address: DevicePtr) -> Status {
+pub fn free(emulator: &Emulator, address: DevicePtr) -> Status {
     let (state, context) = emulator.enter()?;
     if address == 0 {
         return Ok(());
@@ -49,9 +49,9 @@ pub unsafe fn free(emulator: &Emulator, address: DevicePtr) -> Status {
     Ok(())
 }
 
-pub unsafe fn alloc_async(
+pub fn alloc_async(
     emulator: &Emulator,
-    address: *mut DevicePtr,
+    address: Out<DevicePtr>,
     bytes: usize,
     stream: Handle,
 ) -> Status {
@@ -61,16 +61,16 @@ pub unsafe fn alloc_async(
     let knows = state.streams.get(&key).map(|stream| stream.knows.clone()).unwrap_or_default();
     let ops = &state.ops;
     let at = state.arena.alloc(bytes, For::Stream(key, &knows), |op| ops.contains_key(&op))?;
-    unsafe { fill(address, at) }?;
+    address.fill(at)?;
     let at = state.arena.bytes_of(at);
     state.enqueue(key, Work::Poison { at, bytes }, &[]);
     emulator.wake(state);
     Ok(())
 }
 
-pub unsafe fn alloc_from_pool_async(
+pub fn alloc_from_pool_async(
     emulator: &Emulator,
-    address: *mut DevicePtr,
+    address: Out<DevicePtr>,
     bytes: usize,
     pool: Handle,
     stream: Handle,
@@ -78,10 +78,10 @@ pub unsafe fn alloc_from_pool_async(
     if pool != device::DEFAULT_POOL {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    unsafe { alloc_async(emulator, address, bytes, stream) }
+    alloc_async(emulator, address, bytes, stream)
 }
 
-pub unsafe fn free_async(emulator: &Emulator, address: DevicePtr, stream: Handle) -> Status {
+pub fn free_async(emulator: &Emulator, address: DevicePtr, stream: Handle) -> Status {
     let (mut state, context) = emulator.enter()?;
     if address == 0 {
         return Ok(());
@@ -94,9 +94,9 @@ pub unsafe fn free_async(emulator: &Emulator, address: DevicePtr, stream: Handle
     Ok(())
 }
 
-pub unsafe fn host_alloc(
+pub fn host_alloc(
     emulator: &Emulator,
-    address: *mut *mut c_void,
+    address: Out<*mut c_void>,
     bytes: usize,
     flags: u32,
 ) -> Status {
@@ -115,22 +115,22 @@ pub unsafe fn host_alloc(
     // reads what nobody wrote.
     unsafe { engine::write_pattern(memory as usize, POISON.to_ne_bytes(), bytes) };
     // SAFETY: the caller's out-parameter.
-    unsafe { fill(address, memory.cast()) }?;
+    address.fill(memory.cast())?;
     let pinned = Pinned { length: bytes as u64, flags, allocated: true };
     emulator.lock().arena.pinned.insert(memory as u64, pinned);
     Ok(())
 }
 
-pub unsafe fn alloc_host(emulator: &Emulator, address: *mut *mut c_void, bytes: usize) -> Status {
-    unsafe { host_alloc(emulator, address, bytes, 0) }
+pub fn alloc_host(emulator: &Emulator, address: Out<*mut c_void>, bytes: usize) -> Status {
+    host_alloc(emulator, address, bytes, 0)
 }
 
-pub unsafe fn free_host(emulator: &Emulator, address: *mut c_void) -> Status {
+pub fn free_host(emulator: &Emulator, address: Out<c_void>) -> Status {
     let (state, context) = emulator.enter()?;
-    let pinned = state.arena.pinned.get(&(address as u64)).copied();
+    let pinned = state.arena.pinned.get(&(address.address() as u64)).copied();
     let pinned = pinned.filter(|pinned| pinned.allocated).ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let mut state = emulator.wait_for_context(state, context)?;
-    if state.arena.pinned.remove(&(address as u64)).is_none() {
+    if state.arena.pinned.remove(&(address.address() as u64)).is_none() {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     drop(state);
@@ -138,13 +138,13 @@ pub unsafe fn free_host(emulator: &Emulator, address: *mut c_void) -> Status {
         .map_err(|_| CUDA_ERROR_INVALID_VALUE)?;
     // SAFETY: allocated by `host_alloc` with this layout, and taken out of the list above, so freed
     // once; no pending operation uses it.
-    unsafe { std::alloc::dealloc(address.cast(), layout) };
+    unsafe { std::alloc::dealloc(address.0.cast(), layout) };
     Ok(())
 }
 
-pub unsafe fn host_register(
+pub fn host_register(
     emulator: &Emulator,
-    address: *mut c_void,
+    address: Out<c_void>,
     bytes: usize,
     flags: u32,
 ) -> Status {
@@ -152,7 +152,7 @@ pub unsafe fn host_register(
     if address.is_null() || bytes == 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    let start = address as u64;
+    let start = address.address() as u64;
     let last = start.saturating_add(bytes as u64 - 1);
     let before = state.arena.pinned.range(..=last).next_back();
     if before.is_some_and(|(other, pinned)| other + pinned.length > start) {
@@ -163,56 +163,57 @@ pub unsafe fn host_register(
     Ok(())
 }
 
-pub unsafe fn host_unregister(emulator: &Emulator, address: *mut c_void) -> Status {
+pub fn host_unregister(emulator: &Emulator, address: Out<c_void>) -> Status {
     let (state, context) = emulator.enter()?;
-    let pinned = state.arena.pinned.get(&(address as u64));
+    let pinned = state.arena.pinned.get(&(address.address() as u64));
     pinned.filter(|pinned| !pinned.allocated).ok_or(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED)?;
     let mut state = emulator.wait_for_context(state, context)?;
-    state.arena.pinned.remove(&(address as u64));
+    state.arena.pinned.remove(&(address.address() as u64));
     Ok(())
 }
 
-pub unsafe fn host_get_device_pointer(
+pub fn host_get_device_pointer(
     emulator: &Emulator,
-    device: *mut DevicePtr,
-    host: *mut c_void,
+    device: Out<DevicePtr>,
+    host: Out<c_void>,
     _flags: u32,
 ) -> Status {
     let (state, _) = emulator.enter()?;
-    state.arena.pinned_holder(host as u64).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-    unsafe { fill(device, host as u64) }
+    state.arena.pinned_holder(host.address() as u64).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    device.fill(host.address() as u64)
 }
 
-pub unsafe fn host_get_flags(emulator: &Emulator, flags: *mut u32, host: *mut c_void) -> Status {
+pub fn host_get_flags(emulator: &Emulator, flags: Out<u32>, host: Out<c_void>) -> Status {
     let (state, _) = emulator.enter()?;
-    let (_, pinned) = state.arena.pinned_holder(host as u64).ok_or(CUDA_ERROR_INVALID_VALUE)?;
-    unsafe { fill(flags, pinned.flags) }
+    let (_, pinned) =
+        state.arena.pinned_holder(host.address() as u64).ok_or(CUDA_ERROR_INVALID_VALUE)?;
+    flags.fill(pinned.flags)
 }
 
-pub unsafe fn get_info(emulator: &Emulator, free: *mut usize, total: *mut usize) -> Status {
+pub fn get_info(emulator: &Emulator, free: Out<usize>, total: Out<usize>) -> Status {
     let (state, _) = emulator.enter()?;
     let (available, capacity) = (state.arena.available(), state.arena.capacity());
-    unsafe { fill(free, available as usize).and(fill(total, capacity as usize)) }
+    free.fill(available as usize).and(total.fill(capacity as usize))
 }
 
-pub unsafe fn get_address_range(
+pub fn get_address_range(
     emulator: &Emulator,
-    base: *mut DevicePtr,
-    size: *mut usize,
+    base: Out<DevicePtr>,
+    size: Out<usize>,
     address: DevicePtr,
 ) -> Status {
     let (state, _) = emulator.enter()?;
     let (start, length) = state.arena.holder(address).ok_or(CUDA_ERROR_NOT_FOUND)?;
     // Either may be null: the caller then does not want it.
     if !base.is_null() {
-        unsafe { fill(base, start) }?;
+        base.fill(start)?;
     }
-    if size.is_null() { Ok(()) } else { unsafe { fill(size, length as usize) } }
+    if size.is_null() { Ok(()) } else { size.fill(length as usize) }
 }
 
-pub unsafe fn pointer_get_attribute(
+pub fn pointer_get_attribute(
     emulator: &Emulator,
-    value: *mut c_void,
+    value: Out<c_void>,
     attribute: i32,
     address: DevicePtr,
 ) -> Status {
@@ -221,50 +222,52 @@ pub unsafe fn pointer_get_attribute(
     if !is_device && state.arena.pinned_holder(address).is_none() {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    // CUpointer_attribute, by its number in cuda.h; each has its own type.
+    // CUpointer_attribute, by its number in cuda.h.
+    // SAFETY: each has a type of its own, and the caller gives a place for it.
     unsafe {
         match attribute {
-            1 => fill(value.cast(), context),
-            2 => fill(value.cast(), if is_device { 2_u32 } else { 1 }),
-            3 => fill(value.cast(), address),
-            4 if !is_device => fill(value.cast(), address),
+            1 => value.cast().fill(context),
+            2 => value.cast().fill(if is_device { 2_u32 } else { 1 }),
+            3 => value.cast().fill(address),
+            4 if !is_device => value.cast().fill(address),
             4 => Err(CUDA_ERROR_INVALID_VALUE),
-            8 => fill(value.cast(), false),
-            9 => fill(value.cast(), 0_i32),
+            8 => value.cast().fill(false),
+            9 => value.cast().fill(0_i32),
             _ => Err(CUDA_ERROR_NOT_SUPPORTED),
         }
     }
 }
 
-pub unsafe fn pool_get_attribute(
+pub fn pool_get_attribute(
     emulator: &Emulator,
     _pool: Handle,
     attribute: i32,
-    value: *mut c_void,
+    value: Out<c_void>,
 ) -> Status {
     let (state, _) = emulator.enter()?;
     let used = state.arena.capacity() - state.arena.available();
-    // CUmemPool_attribute: the three reuse switches are ints, the rest 64-bit sizes.
+    // CUmemPool_attribute, by its number in cuda.h.
+    // SAFETY: the three reuse switches are ints, the rest 64-bit sizes; the caller gives a place for one.
     unsafe {
         match attribute {
-            1..=3 => fill(value.cast(), 1_i32),
-            4 => fill(value.cast(), u64::MAX),
-            5..=8 => fill(value.cast(), used),
+            1..=3 => value.cast().fill(1_i32),
+            4 => value.cast().fill(u64::MAX),
+            5..=8 => value.cast().fill(used),
             _ => Err(CUDA_ERROR_INVALID_VALUE),
         }
     }
 }
 
-pub unsafe fn pool_set_attribute(
+pub fn pool_set_attribute(
     emulator: &Emulator,
     _pool: Handle,
     attribute: i32,
-    _value: *mut c_void,
+    _value: Out<c_void>,
 ) -> Status {
     drop(emulator.enter()?);
     if (1..=8).contains(&attribute) { Ok(()) } else { Err(CUDA_ERROR_INVALID_VALUE) }
 }
 
-pub unsafe fn pool_trim_to(emulator: &Emulator, _pool: Handle, _keep: usize) -> Status {
+pub fn pool_trim_to(emulator: &Emulator, _pool: Handle, _keep: usize) -> Status {
     emulator.enter().map(|_| ())
 }

@@ -5,10 +5,6 @@
 //! [`stream::wait_event`]. Every call returns a [`Status`]; a context that has faulted returns its
 //! fault from then on.
 
-// The driver API's calls take what their C callers give them; each one's contract is NVIDIA's
-// documentation of the function of the same name.
-#![expect(clippy::missing_safety_doc, reason = "the contract is that of the C function")]
-
 pub mod arena;
 pub mod context;
 pub mod copy;
@@ -128,17 +124,74 @@ impl Emulator {
     }
 }
 
-/// Fills an out-parameter.
-///
-/// # Safety
-/// `pointer` is null or a place for a `T`.
-unsafe fn fill<T>(pointer: *mut T, value: T) -> Status {
-    if pointer.is_null() {
-        return Err(CUDA_ERROR_INVALID_VALUE);
+/// An out-parameter: null, or a place that the C caller gave us for a `T`.
+pub struct Out<T>(*mut T);
+
+impl<T> Out<T> {
+    /// Fills it; a null one is CUDA_ERROR_INVALID_VALUE.
+    fn fill(&self, value: T) -> Status {
+        if self.0.is_null() {
+            return Err(CUDA_ERROR_INVALID_VALUE);
+        }
+        // SAFETY: who made it promised that it is a place for a `T`; C callers may pack structures.
+        unsafe { self.0.write_unaligned(value) };
+        Ok(())
     }
-    // SAFETY: the caller's promise; C callers may pack structures.
-    unsafe { pointer.write_unaligned(value) };
-    Ok(())
+
+    fn is_null(&self) -> bool {
+        self.0.is_null()
+    }
+
+    /// Its address, where the parameter is memory rather than a place to fill.
+    fn address(&self) -> usize {
+        self.0 as usize
+    }
+
+    /// The same place for another type.
+    ///
+    /// # Safety
+    /// The place has room for a `U`.
+    unsafe fn cast<U>(&self) -> Out<U> {
+        Out(self.0.cast())
+    }
+}
+
+/// How an argument of a C function reaches its emulation: as it is, but for out-parameters.
+pub trait Argument {
+    /// What the emulation takes.
+    type Emulated;
+
+    /// # Safety
+    /// A mutable pointer is null or what the function's documentation says it points to, until the
+    /// call returns.
+    unsafe fn emulated(self) -> Self::Emulated;
+}
+
+impl<T> Argument for *mut T {
+    type Emulated = Out<T>;
+
+    unsafe fn emulated(self) -> Out<T> {
+        Out(self)
+    }
+}
+
+macro_rules! as_it_is {
+    ($($ty:ty),*) => { $(impl Argument for $ty {
+        type Emulated = $ty;
+
+        unsafe fn emulated(self) -> $ty {
+            self
+        }
+    })* };
+}
+as_it_is!(u8, u16, u32, u64, usize, i32, HostFn, StreamCallback);
+
+impl<T> Argument for *const T {
+    type Emulated = *const T;
+
+    unsafe fn emulated(self) -> *const T {
+        self
+    }
 }
 
 /// A moment on the device's clock, which is the host's: what differs is that the device's is exact.

@@ -5,11 +5,11 @@ use std::sync::OnceLock;
 
 use super::engine::Work;
 use super::state::Module;
-use super::{Emulator, Status, fill, model};
+use super::{Emulator, Out, Status, model};
 use crate::functions::{self, LaunchConfig};
 use crate::sys::*;
 
-pub unsafe fn load(emulator: &Emulator, module: *mut Handle, path: *const c_char) -> Status {
+pub fn load(emulator: &Emulator, module: Out<Handle>, path: *const c_char) -> Status {
     if path.is_null() {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
@@ -19,7 +19,7 @@ pub unsafe fn load(emulator: &Emulator, module: *mut Handle, path: *const c_char
     add(emulator, module, String::from_utf8(text).ok())
 }
 
-pub unsafe fn load_data(emulator: &Emulator, module: *mut Handle, image: *const c_void) -> Status {
+pub fn load_data(emulator: &Emulator, module: Out<Handle>, image: *const c_void) -> Status {
     if image.is_null() {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
@@ -27,18 +27,18 @@ pub unsafe fn load_data(emulator: &Emulator, module: *mut Handle, image: *const 
     add(emulator, module, unsafe { functions::ptx_text(image) })
 }
 
-pub unsafe fn load_data_ex(
+pub fn load_data_ex(
     emulator: &Emulator,
-    module: *mut Handle,
+    module: Out<Handle>,
     image: *const c_void,
     _count: u32,
-    _options: *mut i32,
-    _values: *mut *mut c_void,
+    _options: Out<i32>,
+    _values: Out<*mut c_void>,
 ) -> Status {
-    unsafe { load_data(emulator, module, image) }
+    load_data(emulator, module, image)
 }
 
-fn add(emulator: &Emulator, module: *mut Handle, text: Option<String>) -> Status {
+fn add(emulator: &Emulator, module: Out<Handle>, text: Option<String>) -> Status {
     let (state, context) = emulator.enter()?;
     let Some(text) = text else {
         eprintln!(
@@ -53,14 +53,14 @@ fn add(emulator: &Emulator, module: *mut Handle, text: Option<String>) -> Status
     let mut state = emulator.wait_for_context(state, context)?;
     let handle = state.handle();
     // SAFETY: the caller's out-parameter.
-    unsafe { fill(module, handle) }?;
+    module.fill(handle)?;
     state.modules.insert(handle, Module { context });
     drop(state);
     functions::add_module(handle, functions::parse_ptx(&text));
     Ok(())
 }
 
-pub unsafe fn unload(emulator: &Emulator, module: Handle) -> Status {
+pub fn unload(emulator: &Emulator, module: Handle) -> Status {
     let (state, context) = emulator.enter()?;
     if !state.modules.contains_key(&module) {
         return Err(CUDA_ERROR_INVALID_HANDLE);
@@ -74,9 +74,9 @@ pub unsafe fn unload(emulator: &Emulator, module: Handle) -> Status {
     Ok(())
 }
 
-pub unsafe fn get_function(
+pub fn get_function(
     emulator: &Emulator,
-    function: *mut Handle,
+    function: Out<Handle>,
     module: Handle,
     name: *const c_char,
 ) -> Status {
@@ -105,13 +105,13 @@ pub unsafe fn get_function(
     drop(state);
     functions::add_function(handle, module, &name);
     // SAFETY: the caller's out-parameter.
-    unsafe { fill(function, handle) }
+    function.fill(handle)
 }
 
-pub unsafe fn get_global(
+pub fn get_global(
     _: &Emulator,
-    _address: *mut DevicePtr,
-    _bytes: *mut usize,
+    _address: Out<DevicePtr>,
+    _bytes: Out<usize>,
     _module: Handle,
     _name: *const c_char,
 ) -> Status {
@@ -123,9 +123,9 @@ fn check_function(emulator: &Emulator, function: Handle) -> Result<Handle, CUres
     state.function_modules.get(&function).copied().ok_or(CUDA_ERROR_INVALID_HANDLE)
 }
 
-pub unsafe fn func_get_attribute(
+pub fn func_get_attribute(
     emulator: &Emulator,
-    value: *mut i32,
+    value: Out<i32>,
     attribute: i32,
     function: Handle,
 ) -> Status {
@@ -138,29 +138,25 @@ pub unsafe fn func_get_attribute(
         6 => 86,
         _ => 0,
     };
-    unsafe { fill(value, known) }
+    value.fill(known)
 }
 
-pub unsafe fn func_set_attribute(e: &Emulator, function: Handle, _a: i32, _v: i32) -> Status {
+pub fn func_set_attribute(e: &Emulator, function: Handle, _a: i32, _v: i32) -> Status {
     check_function(e, function).map(|_| ())
 }
 
-pub unsafe fn func_set_config(emulator: &Emulator, function: Handle, _config: i32) -> Status {
+pub fn func_set_config(emulator: &Emulator, function: Handle, _config: i32) -> Status {
     check_function(emulator, function).map(|_| ())
 }
 
-pub unsafe fn func_get_module(
-    emulator: &Emulator,
-    module: *mut Handle,
-    function: Handle,
-) -> Status {
+pub fn func_get_module(emulator: &Emulator, module: Out<Handle>, function: Handle) -> Status {
     let owner = check_function(emulator, function)?;
-    unsafe { fill(module, owner) }
+    module.fill(owner)
 }
 
-pub unsafe fn occupancy(
+pub fn occupancy(
     emulator: &Emulator,
-    blocks: *mut i32,
+    blocks: Out<i32>,
     function: Handle,
     block_size: i32,
     _shared: usize,
@@ -169,24 +165,24 @@ pub unsafe fn occupancy(
     if block_size <= 0 {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
-    unsafe { fill(blocks, (1536 / block_size).min(16)) }
+    blocks.fill((1536 / block_size).min(16))
 }
 
-pub unsafe fn occupancy_with_flags(
+pub fn occupancy_with_flags(
     emulator: &Emulator,
-    blocks: *mut i32,
+    blocks: Out<i32>,
     function: Handle,
     block_size: i32,
     shared: usize,
     _flags: u32,
 ) -> Status {
-    unsafe { occupancy(emulator, blocks, function, block_size, shared) }
+    occupancy(emulator, blocks, function, block_size, shared)
 }
 
-pub unsafe fn potential_block_size(
+pub fn potential_block_size(
     emulator: &Emulator,
-    grid: *mut i32,
-    block: *mut i32,
+    grid: Out<i32>,
+    block: Out<i32>,
     function: Handle,
     _shared_of: *const c_void,
     _shared: usize,
@@ -194,21 +190,22 @@ pub unsafe fn potential_block_size(
 ) -> Status {
     check_function(emulator, function)?;
     let size = if limit > 0 { limit.min(512) } else { 512 };
-    unsafe { fill(block, size).and(fill(grid, model::MULTIPROCESSORS as i32 * (1536 / size))) }
+    block.fill(size)?;
+    grid.fill(model::MULTIPROCESSORS as i32 * (1536 / size))
 }
 
 #[expect(clippy::too_many_arguments, reason = "the driver API's own signature")]
-pub unsafe fn potential_block_size_with_flags(
+pub fn potential_block_size_with_flags(
     emulator: &Emulator,
-    grid: *mut i32,
-    block: *mut i32,
+    grid: Out<i32>,
+    block: Out<i32>,
     function: Handle,
     shared_of: *const c_void,
     shared: usize,
     limit: i32,
     _flags: u32,
 ) -> Status {
-    unsafe { potential_block_size(emulator, grid, block, function, shared_of, shared, limit) }
+    potential_block_size(emulator, grid, block, function, shared_of, shared, limit)
 }
 
 /// Whether launches wait for their kernels: CUDA_LAUNCH_BLOCKING=1.
@@ -218,7 +215,7 @@ fn launch_blocking() -> bool {
 }
 
 #[expect(clippy::too_many_arguments, reason = "the driver API's own signature")]
-pub unsafe fn launch(
+pub fn launch(
     emulator: &Emulator,
     function: Handle,
     grid_x: u32,
@@ -229,8 +226,8 @@ pub unsafe fn launch(
     block_z: u32,
     shared: u32,
     stream: Handle,
-    params: *mut *mut c_void,
-    extra: *mut *mut c_void,
+    params: Out<*mut c_void>,
+    extra: Out<*mut c_void>,
 ) -> Status {
     let (mut state, context) = emulator.enter()?;
     if !extra.is_null() {
@@ -264,7 +261,9 @@ pub unsafe fn launch(
         .iter()
         .enumerate()
         // SAFETY: the launch's contract: one pointer for each parameter.
-        .map(|(index, param)| unsafe { functions::argument(*params.add(index), param.kind.size()) })
+        .map(|(index, param)| unsafe {
+            functions::argument(*params.0.add(index), param.kind.size())
+        })
         .collect();
     let key = state.stream(stream, context)?;
     let wide = grid.iter().product::<u64>() >= model::MULTIPROCESSORS;
@@ -276,7 +275,7 @@ pub unsafe fn launch(
 }
 
 #[expect(clippy::too_many_arguments, reason = "the driver API's own signature")]
-pub unsafe fn launch_cooperative(
+pub fn launch_cooperative(
     emulator: &Emulator,
     function: Handle,
     grid_x: u32,
@@ -287,50 +286,33 @@ pub unsafe fn launch_cooperative(
     block_z: u32,
     shared: u32,
     stream: Handle,
-    params: *mut *mut c_void,
+    params: Out<*mut c_void>,
 ) -> Status {
-    unsafe {
-        launch(
-            emulator,
-            function,
-            grid_x,
-            grid_y,
-            grid_z,
-            block_x,
-            block_y,
-            block_z,
-            shared,
-            stream,
-            params,
-            std::ptr::null_mut(),
-        )
-    }
+    launch(
+        emulator,
+        function,
+        grid_x,
+        grid_y,
+        grid_z,
+        block_x,
+        block_y,
+        block_z,
+        shared,
+        stream,
+        params,
+        Out(std::ptr::null_mut()),
+    )
 }
 
-pub unsafe fn launch_ex(
+pub fn launch_ex(
     emulator: &Emulator,
     config: *const LaunchConfig,
     function: Handle,
-    params: *mut *mut c_void,
-    extra: *mut *mut c_void,
+    params: Out<*mut c_void>,
+    extra: Out<*mut c_void>,
 ) -> Status {
     // SAFETY: the caller's promise: null or a configuration.
     let config = unsafe { config.as_ref() }.ok_or(CUDA_ERROR_INVALID_VALUE)?;
     let ([gx, gy, gz], [bx, by, bz]) = (config.grid, config.block);
-    unsafe {
-        launch(
-            emulator,
-            function,
-            gx,
-            gy,
-            gz,
-            bx,
-            by,
-            bz,
-            config.shared,
-            config.stream,
-            params,
-            extra,
-        )
-    }
+    launch(emulator, function, gx, gy, gz, bx, by, bz, config.shared, config.stream, params, extra)
 }

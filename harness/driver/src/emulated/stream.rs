@@ -6,7 +6,7 @@ use std::sync::MutexGuard;
 use super::arena::{Knows, StreamKey};
 use super::engine::{Callback, OpId, Work};
 use super::state::{Kind, Stream};
-use super::{Emulator, State, Status, fill, model};
+use super::{Emulator, Out, State, Status, model};
 use crate::sys::*;
 
 type Guard<'a> = MutexGuard<'a, State>;
@@ -65,13 +65,13 @@ pub(super) fn fault_of(state: &State, context: Handle) -> Status {
     }
 }
 
-pub unsafe fn create(emulator: &Emulator, stream: *mut Handle, flags: u32) -> Status {
-    unsafe { create_with_priority(emulator, stream, flags, 0) }
+pub fn create(emulator: &Emulator, stream: Out<Handle>, flags: u32) -> Status {
+    create_with_priority(emulator, stream, flags, 0)
 }
 
-pub unsafe fn create_with_priority(
+pub fn create_with_priority(
     emulator: &Emulator,
-    stream: *mut Handle,
+    stream: Out<Handle>,
     flags: u32,
     priority: i32,
 ) -> Status {
@@ -81,12 +81,12 @@ pub unsafe fn create_with_priority(
     }
     let kind = if flags & STREAM_NON_BLOCKING != 0 { Kind::NonBlocking } else { Kind::Blocking };
     let handle = state.handle();
-    unsafe { fill(stream, handle) }?;
+    stream.fill(handle)?;
     state.streams.insert(handle, Stream::new(context, kind, priority.clamp(-5, 0)));
     Ok(())
 }
 
-pub unsafe fn destroy(emulator: &Emulator, stream: Handle) -> Status {
+pub fn destroy(emulator: &Emulator, stream: Handle) -> Status {
     let (mut state, context) = emulator.enter()?;
     let key = state.stream(stream, context)?;
     if key != stream {
@@ -108,37 +108,31 @@ pub unsafe fn destroy(emulator: &Emulator, stream: Handle) -> Status {
     Ok(())
 }
 
-pub unsafe fn synchronize(emulator: &Emulator, stream: Handle) -> Status {
+/// The newest operations that a stream's synchronize and query are about. The legacy stream speaks for
+/// the blocking streams, too, which it is a barrier for.
+fn newest(state: &State, context: Handle, key: StreamKey) -> Vec<OpId> {
+    let legacy = state.streams.get(&key).is_some_and(|stream| stream.kind == Kind::Legacy);
+    let all = state.streams.iter().filter(|(other, stream)| {
+        **other == key || (legacy && stream.context == context && stream.kind == Kind::Blocking)
+    });
+    all.filter_map(|(_, stream)| stream.last).collect()
+}
+
+pub fn synchronize(emulator: &Emulator, stream: Handle) -> Status {
     let (mut state, context) = emulator.enter()?;
     let key = state.stream(stream, context)?;
-    let mut ops: Vec<OpId> = state.streams.get(&key).and_then(|s| s.last).into_iter().collect();
-    // The legacy stream's work includes that of the blocking streams that it is a barrier for.
-    if state.streams.get(&key).is_some_and(|stream| stream.kind == Kind::Legacy) {
-        let blocking = state
-            .streams
-            .values()
-            .filter(|stream| stream.context == context && stream.kind == Kind::Blocking);
-        ops.extend(blocking.filter_map(|stream| stream.last));
-    }
+    let ops = newest(&state, context, key);
     emulator.wait_for(state, context, &ops).map(|_| ())
 }
 
-pub unsafe fn query(emulator: &Emulator, stream: Handle) -> Status {
+pub fn query(emulator: &Emulator, stream: Handle) -> Status {
     let (mut state, context) = emulator.enter()?;
     let key = state.stream(stream, context)?;
-    let last = state.streams.get(&key).and_then(|stream| stream.last);
-    match last {
-        Some(last) if state.pending(last) => Err(CUDA_ERROR_NOT_READY),
-        _ => Ok(()),
-    }
+    let pending = newest(&state, context, key).iter().any(|op| state.pending(*op));
+    if pending { Err(CUDA_ERROR_NOT_READY) } else { Ok(()) }
 }
 
-pub unsafe fn wait_event(
-    emulator: &Emulator,
-    stream: Handle,
-    event: Handle,
-    _flags: u32,
-) -> Status {
+pub fn wait_event(emulator: &Emulator, stream: Handle, event: Handle, _flags: u32) -> Status {
     let (mut state, context) = emulator.enter()?;
     let key = state.stream(stream, context)?;
     let event = state.events.get(&event).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
@@ -167,59 +161,59 @@ pub(super) fn knowledge(state: &State, stream: StreamKey) -> Knows {
     state.streams.get(&stream).map(|stream| stream.knows.clone()).unwrap_or_default()
 }
 
-pub unsafe fn get_flags(emulator: &Emulator, stream: Handle, flags: *mut u32) -> Status {
+pub fn get_flags(emulator: &Emulator, stream: Handle, flags: Out<u32>) -> Status {
     let (mut state, context) = emulator.enter()?;
     let key = state.stream(stream, context)?;
     let kind = state.streams.get(&key).map(|stream| stream.kind);
-    unsafe { fill(flags, u32::from(kind == Some(Kind::NonBlocking))) }
+    flags.fill(u32::from(kind == Some(Kind::NonBlocking)))
 }
 
-pub unsafe fn get_priority(emulator: &Emulator, stream: Handle, priority: *mut i32) -> Status {
+pub fn get_priority(emulator: &Emulator, stream: Handle, priority: Out<i32>) -> Status {
     let (mut state, context) = emulator.enter()?;
     let key = state.stream(stream, context)?;
     let value = state.streams.get(&key).map_or(0, |stream| stream.priority);
-    unsafe { fill(priority, value) }
+    priority.fill(value)
 }
 
-pub unsafe fn get_ctx(emulator: &Emulator, stream: Handle, context: *mut Handle) -> Status {
+pub fn get_ctx(emulator: &Emulator, stream: Handle, context: Out<Handle>) -> Status {
     let (mut state, current) = emulator.enter()?;
     let key = state.stream(stream, current)?;
     let owner = state.streams.get(&key).map_or(current, |stream| stream.context);
-    unsafe { fill(context, owner) }
+    context.fill(owner)
 }
 
-pub unsafe fn get_id(emulator: &Emulator, stream: Handle, id: *mut u64) -> Status {
+pub fn get_id(emulator: &Emulator, stream: Handle, id: Out<u64>) -> Status {
     let (mut state, context) = emulator.enter()?;
     let key = state.stream(stream, context)?;
-    unsafe { fill(id, key as u64) }
+    id.fill(key as u64)
 }
 
-pub unsafe fn is_capturing(emulator: &Emulator, stream: Handle, status: *mut i32) -> Status {
+pub fn is_capturing(emulator: &Emulator, stream: Handle, status: Out<i32>) -> Status {
     let (mut state, context) = emulator.enter()?;
     state.stream(stream, context)?;
-    unsafe { fill(status, 0) }
+    status.fill(0)
 }
 
-pub unsafe fn launch_host_func(
+pub fn launch_host_func(
     emulator: &Emulator,
     stream: Handle,
     function: HostFn,
-    data: *mut c_void,
+    data: Out<c_void>,
 ) -> Status {
     let (mut state, context) = emulator.enter()?;
     if function.is_none() {
         return Err(CUDA_ERROR_INVALID_VALUE);
     }
     let key = state.stream(stream, context)?;
-    let work = Work::Callback { function: Callback::Host(function), data: data as usize };
+    let work = Work::Callback { function: Callback::Host(function), data: data.address() };
     emulator.submit(state, context, key, work).map(|_| ())
 }
 
-pub unsafe fn add_callback(
+pub fn add_callback(
     emulator: &Emulator,
     stream: Handle,
     callback: StreamCallback,
-    data: *mut c_void,
+    data: Out<c_void>,
     flags: u32,
 ) -> Status {
     let (mut state, context) = emulator.enter()?;
@@ -228,6 +222,6 @@ pub unsafe fn add_callback(
     }
     let key = state.stream(stream, context)?;
     let function = Callback::Stream(callback, stream);
-    let work = Work::Callback { function, data: data as usize };
+    let work = Work::Callback { function, data: data.address() };
     emulator.submit(state, context, key, work).map(|_| ())
 }

@@ -36,7 +36,7 @@ pub fn walk(frame: usize, out: &mut [u64; DEPTH]) -> usize {
     };
     let mut frame = frame;
     let mut depth = 0;
-    while depth < DEPTH && frame >= low && frame + 16 <= high && frame % 8 == 0 {
+    while depth < DEPTH && frame >= low && frame + 16 <= high && frame.is_multiple_of(8) {
         // SAFETY: both words lie within this thread's stack, which is mapped and only this thread
         // changes.
         let (next, back) = unsafe { (*(frame as *const usize), *((frame + 8) as *const usize)) };

@@ -14,6 +14,7 @@ pub const ROWS: &[Row] = &[
     ("null_is_a_barrier_among_blocking", null_is_a_barrier_among_blocking, &[]),
     ("per_thread_stream_is_blocking", per_thread_stream_is_blocking, &[]),
     ("per_thread_streams_are_one_a_thread", per_thread_streams_are_one_a_thread, &[]),
+    ("null_speaks_for_blocking_streams", null_speaks_for_blocking_streams, &[]),
     ("legacy_handle_is_the_null_stream", legacy_handle_is_the_null_stream, &[]),
     ("cudarc_makes_nonblocking_streams", cudarc_makes_nonblocking_streams, &[]),
     ("cust_makes_blocking_streams", cust_makes_blocking_streams, &[]),
@@ -87,6 +88,20 @@ fn per_thread_streams_are_one_a_thread(cuda: &Cuda) {
     .expect("the thread's calls succeed");
     assert!(held < SPIN / 4, "{held:?}");
     sync_all();
+}
+
+fn null_speaks_for_blocking_streams(cuda: &Cuda) {
+    let busy = blocking();
+    holds(cuda, busy, || sync(null()));
+    returns(cuda, busy, || {
+        assert_eq!(cu!(cuStreamQuery(null())), CUresult::CUDA_ERROR_NOT_READY);
+    });
+    // Not the other way round: a blocking stream without work of its own is done.
+    let idle = blocking();
+    returns(cuda, null(), || {
+        assert_eq!(cu!(cuStreamQuery(idle)), OK);
+        sync(idle);
+    });
 }
 
 fn legacy_handle_is_the_null_stream(cuda: &Cuda) {

@@ -29,7 +29,6 @@ pub fn out<T>(call: impl FnOnce(*mut T) -> CUresult) -> T {
 
 /// A context with the kernels loaded.
 pub struct Cuda {
-    module: sys::CUmodule,
     pub spin: CUfunction,
     pub fill: CUfunction,
 }
@@ -52,7 +51,7 @@ impl Cuda {
         let context = out(|context| cu!(cuDevicePrimaryCtxRetain(context, 0)));
         ok(cu!(cuCtxSetCurrent(context)));
         let module = load();
-        let cuda = Cuda { module, spin: function(module, "spin"), fill: function(module, "fill") };
+        let cuda = Cuda { spin: function(module, "spin"), fill: function(module, "fill") };
         // The first launch of a kernel may load its code.
         let stream = nb();
         cuda.spin(stream, Duration::ZERO);
@@ -60,10 +59,6 @@ impl Cuda {
         cuda.fill(stream, x, 0.0, 1);
         ok(cu!(cuStreamSynchronize(stream)));
         cuda
-    }
-
-    pub fn function(&self, name: &str) -> CUfunction {
-        function(self.module, name)
     }
 
     /// Keeps a stream busy for that long.
@@ -173,14 +168,6 @@ pub fn upload(to: CUdeviceptr, from: &[u8], stream: CUstream) {
 
 pub fn download(to: &mut [u8], from: CUdeviceptr, stream: CUstream) {
     ok(cu!(cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from, to.len(), stream)));
-}
-
-/// What is at an address now, once nothing runs any more.
-pub fn floats_at(address: CUdeviceptr, n: usize) -> Vec<f32> {
-    sync_all();
-    let mut values = vec![0.0_f32; n];
-    ok(cu!(cuMemcpyDtoH_v2(values.as_mut_ptr().cast(), address, n * 4)));
-    values
 }
 
 /// How long a call takes.
