@@ -4,7 +4,10 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -39,6 +42,14 @@ fn judge(job: String) {
 "###;
 
 const RIGHT: &[u8] = b"//! An answer.\npub fn answer() -> u32 {\n    42\n}\n";
+
+/// Says who it is, and stays.
+const LOOPS: &[u8] = br#"//! An answer.
+pub fn answer() -> u32 {
+    std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/pid"), std::process::id().to_string()).unwrap();
+    loop {}
+}
+"#;
 
 /// The exercises: name, source, and `outcome diagnosis at` of the one case.
 const EXERCISES: &[(&str, &[u8], &str)] = &[
@@ -76,7 +87,7 @@ const EXERCISES: &[(&str, &[u8], &str)] = &[
         b"//! An answer.\npub fn answer() -> u32 {\n    std::process::abort()\n}\n",
         "crashed crashed -",
     ),
-    ("loops", b"//! An answer.\npub fn answer() -> u32 {\n    loop {}\n}\n", "hung hung -"),
+    ("loops", LOOPS, "hung hung -"),
 ];
 
 fn workspace() -> TempDir {
@@ -104,15 +115,19 @@ fn workspace() -> TempDir {
 }
 
 fn xtask(root: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_xtask"))
+    command(root, arguments).output().expect("xtask runs")
+}
+
+fn command(root: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    command
         .args(arguments)
         .arg("--workspace")
         .arg(root)
         .env("CARGO_TARGET_DIR", root.join("target"))
         .env("CARGO_NET_OFFLINE", "true")
-        .env_remove("STREAMLINGS_DEVICE")
-        .output()
-        .expect("xtask runs")
+        .env_remove("STREAMLINGS_DEVICE");
+    command
 }
 
 fn document(output: &Output) -> Value {
@@ -163,6 +178,29 @@ fn every_submission_gets_its_own_outcome_and_an_exit_code() {
 
     let output = xtask(root.path(), &["check", "wrong", "1"]);
     insta::assert_snapshot!(String::from_utf8(output.stdout).expect("it is UTF-8"));
+}
+
+#[test]
+fn ctrl_c_ends_the_running_case() {
+    let root = workspace();
+    let mut check = command(root.path(), &["check", "loops"]).spawn().expect("xtask runs");
+    let file = root.path().join("exercises/11_loops/pid");
+    let wait_for = |what: &dyn Fn() -> bool| {
+        let until = Instant::now() + Duration::from_secs(60);
+        while !what() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let case = || std::fs::read_to_string(&file).ok()?.parse::<i32>().ok();
+    wait_for(&|| case().is_some());
+    let case = Pid::from_raw(case().expect("the case runs"));
+    kill(Pid::from_raw(check.id().cast_signed()), Signal::SIGINT).expect("xtask runs");
+    assert_eq!(check.wait().expect("it ends").code(), Some(130));
+    // Whoever reaps orphans may take a moment.
+    let state = || std::fs::read_to_string(format!("/proc/{case}/stat")).unwrap_or_default();
+    let ended = || state().is_empty() || state().contains(") Z ");
+    wait_for(&ended);
+    assert!(ended(), "the case is still running: {}", state());
 }
 
 #[test]

@@ -42,6 +42,7 @@ macro_rules! mutants {
             mod $name {
                 #[path = $file]
                 pub mod exercise;
+                #[expect(clippy::duplicate_mod, reason = "each mutant is given the cases anew")]
                 #[path = $cases]
                 pub mod cases;
             }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
-use streamlings_grade::{Outcome, diagnosis};
+use streamlings_grade::{Outcome, Verdict, diagnosis};
 use streamlings_trace::Device;
 
 use super::{CaseReport, ExerciseReport, Report, snippet};
@@ -97,17 +97,35 @@ fn push_exercise(out: &mut String, root: &Path, exercise: &ExerciseReport) {
         push_not_built(out, root, exercise, rustc);
         return;
     }
-    for case in &exercise.cases {
-        if case.verdict.outcome != Outcome::Passed {
-            let title = case.verdict.diagnosis.as_deref().and_then(diagnosis::find);
-            let title = title.map_or("", |diagnosis| diagnosis.title);
-            let heading = format!("{} {}: {title}", exercise.label(), case.verdict.case);
-            line!(out, "{BOLD}{}{BOLD:#}", textwrap::fill(&heading, WIDTH));
-            line!(out, "{}", snippet::render(root, &case.verdict));
+    for cases in alike(&exercise.cases) {
+        let names: Vec<&str> = cases.iter().map(|case| case.verdict.case.as_str()).collect();
+        let verdict = &cases[0].verdict;
+        let title = verdict.diagnosis.as_deref().and_then(diagnosis::find);
+        let title = title.map_or("", |diagnosis| diagnosis.title);
+        let heading = format!("{} {}: {title}", exercise.label(), names.join(", "));
+        line!(out, "{BOLD}{}{BOLD:#}", textwrap::fill(&heading, WIDTH));
+        line!(out, "{}", snippet::render(root, verdict));
+        for case in cases {
             push_output(out, case);
-            line!(out);
+        }
+        line!(out);
+    }
+}
+
+/// The cases that did not pass; those that say the same come together.
+fn alike(cases: &[CaseReport]) -> Vec<Vec<&CaseReport>> {
+    let mut groups: Vec<Vec<&CaseReport>> = Vec::new();
+    for case in cases.iter().filter(|case| case.verdict.outcome != Outcome::Passed) {
+        let says = |case: &CaseReport| {
+            let Verdict { diagnosis, message, spots, notes, .. } = case.verdict.clone();
+            (diagnosis, message, spots, notes)
+        };
+        match groups.iter_mut().find(|group| says(group[0]) == says(case)) {
+            Some(group) => group.push(case),
+            None => groups.push(vec![case]),
         }
     }
+    groups
 }
 
 /// Fills rows of at most `width` columns with items that are not broken.
@@ -214,7 +232,7 @@ mod tests {
     use std::path::PathBuf;
 
     use streamlings_grade::supervise::Captured;
-    use streamlings_grade::{At, Figure, Finding, Verdict, diagnosis};
+    use streamlings_grade::{At, Figure, Finding};
     use streamlings_trace::DeviceKind;
 
     use super::*;
@@ -322,6 +340,17 @@ pub fn enqueue_and_wait(gpu: &Gpu) -> Result<Times, DriverError> {
         let mut exercise = exercise(1, "async_launch", vec![CaseReport::not_run(verdict)]);
         exercise.rustc = Some("error[E0308]: mismatched types\n --> and so on\n\n".to_owned());
         insta::assert_snapshot!(render_all(vec![exercise], DeviceKind::Emulated));
+    }
+
+    #[test]
+    fn cases_that_say_the_same_are_told_once() {
+        let finding = || {
+            Finding::new(diagnosis::NO_DEVICE, "this machine has no NVIDIA GPU")
+                .note("use --device emulated")
+        };
+        let case_of = |name: &str| case(Verdict::failed(name, finding()), "");
+        let exercise = exercise(1, "async_launch", vec![case_of("first"), case_of("second")]);
+        insta::assert_snapshot!(render_all(vec![exercise], DeviceKind::Gpu));
     }
 
     #[test]

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 use libtest_mimic::{Arguments, Failed, Trial};
 use streamlings_grade::supervise::{CaseRun, Supervisor};
 use streamlings_grade::{Cases, Finding, Grader, diagnosis};
+use streamlings_trace::format::Reader;
+use streamlings_trace::regions::regions;
 
 /// What a run must look like: `outcome code at: message`, with `*` at its end for any rest.
 type Row = (&'static str, fn(&mut Grader) -> Result<(), Finding>, &'static str);
@@ -128,6 +130,7 @@ fn main() -> ExitCode {
         .map(|(name, _, wanted)| Trial::test(*name, move || check(&run(name)?, wanted)))
         .collect();
     trials.push(Trial::test("a_child_that_is_left_ends", a_child_that_is_left_ends));
+    trials.push(Trial::test("the_trace_is_kept", the_trace_is_kept));
     trials.push(Trial::test("a_flood_shows_its_first_lines", || {
         let text = run("floods_its_output")?.output.text();
         require(text.starts_with("line 0\nline 1\n"), &text)
@@ -192,6 +195,18 @@ fn check(run: &CaseRun, wanted: &str) -> Result<(), Failed> {
         None => got == wanted,
     };
     require(right, &format!("wanted {wanted}\ngot    {got}\n{}", run.text()))
+}
+
+fn the_trace_is_kept() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("trace");
+    let supervisor = Supervisor { keep_trace: Some(path.clone()), ..supervisor() };
+    let run = supervisor.run_case(&std::env::current_exe()?, "passes");
+    check(&run, "passed")?;
+    require(run.trace == Some(path.clone()), "there is no trace")?;
+    let trace = Reader::new(std::fs::File::open(path)?)?.into_trace()?;
+    let regions: Vec<String> = regions(&trace).into_iter().map(|region| region.name).collect();
+    require(regions == [Grader::RUN], &format!("{regions:?}"))
 }
 
 fn a_child_that_is_left_ends() -> Result<(), Failed> {
