@@ -10,6 +10,7 @@
 //! - `[]`: not recorded (it neither enqueues, waits nor changes what exists).
 //! - `[fields: val a, out b]`: recorded with these arguments; `out` is what the pointer holds afterwards.
 //! - `[words: path]`: recorded with the words that `path` makes of the arguments.
+//! - `on stream;` in front: puts work on that stream, and is timed where a recording asks for it.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -100,19 +101,19 @@ crate::exports::driver_api! {
         [] cuMemPoolTrimTo(pool: Handle, keep: usize) => memory::pool_trim_to;
         // Copies.
         [fields: val target, val source, val bytes] cuMemcpy(target: DevicePtr, source: DevicePtr, bytes: usize) => copy::any;
-        [fields: val target, val source, val bytes, val stream] cuMemcpyAsync(target: DevicePtr, source: DevicePtr, bytes: usize, stream: Handle) => copy::any_async;
+        [on stream; fields: val target, val source, val bytes, val stream] cuMemcpyAsync(target: DevicePtr, source: DevicePtr, bytes: usize, stream: Handle) => copy::any_async;
         [fields: val target, val source, val bytes] cuMemcpyHtoD_v2(target: DevicePtr, source: *const c_void, bytes: usize) => copy::htod;
-        [fields: val target, val source, val bytes, val stream] cuMemcpyHtoDAsync_v2(target: DevicePtr, source: *const c_void, bytes: usize, stream: Handle) => copy::htod_async;
+        [on stream; fields: val target, val source, val bytes, val stream] cuMemcpyHtoDAsync_v2(target: DevicePtr, source: *const c_void, bytes: usize, stream: Handle) => copy::htod_async;
         [fields: val target, val source, val bytes] cuMemcpyDtoH_v2(target: *mut c_void, source: DevicePtr, bytes: usize) => copy::dtoh;
-        [fields: val target, val source, val bytes, val stream] cuMemcpyDtoHAsync_v2(target: *mut c_void, source: DevicePtr, bytes: usize, stream: Handle) => copy::dtoh_async;
+        [on stream; fields: val target, val source, val bytes, val stream] cuMemcpyDtoHAsync_v2(target: *mut c_void, source: DevicePtr, bytes: usize, stream: Handle) => copy::dtoh_async;
         [fields: val target, val source, val bytes] cuMemcpyDtoD_v2(target: DevicePtr, source: DevicePtr, bytes: usize) => copy::dtod;
-        [fields: val target, val source, val bytes, val stream] cuMemcpyDtoDAsync_v2(target: DevicePtr, source: DevicePtr, bytes: usize, stream: Handle) => copy::dtod_async;
+        [on stream; fields: val target, val source, val bytes, val stream] cuMemcpyDtoDAsync_v2(target: DevicePtr, source: DevicePtr, bytes: usize, stream: Handle) => copy::dtod_async;
         [fields: val target, val count] cuMemsetD8_v2(target: DevicePtr, value: u8, count: usize) => copy::memset_d8;
-        [fields: val target, val count, val stream] cuMemsetD8Async(target: DevicePtr, value: u8, count: usize, stream: Handle) => copy::memset_d8_async;
+        [on stream; fields: val target, val count, val stream] cuMemsetD8Async(target: DevicePtr, value: u8, count: usize, stream: Handle) => copy::memset_d8_async;
         [fields: val target, val count] cuMemsetD16_v2(target: DevicePtr, value: u16, count: usize) => copy::memset_d16;
-        [fields: val target, val count, val stream] cuMemsetD16Async(target: DevicePtr, value: u16, count: usize, stream: Handle) => copy::memset_d16_async;
+        [on stream; fields: val target, val count, val stream] cuMemsetD16Async(target: DevicePtr, value: u16, count: usize, stream: Handle) => copy::memset_d16_async;
         [fields: val target, val count] cuMemsetD32_v2(target: DevicePtr, value: u32, count: usize) => copy::memset_d32;
-        [fields: val target, val count, val stream] cuMemsetD32Async(target: DevicePtr, value: u32, count: usize, stream: Handle) => copy::memset_d32_async;
+        [on stream; fields: val target, val count, val stream] cuMemsetD32Async(target: DevicePtr, value: u32, count: usize, stream: Handle) => copy::memset_d32_async;
         // Modules and functions.
         [words: functions::load_words] cuModuleLoad(module: *mut Handle, path: *const c_char) => module::load;
         [words: functions::load_data_words] cuModuleLoadData(module: *mut Handle, image: *const c_void) => module::load_data;
@@ -130,8 +131,8 @@ crate::exports::driver_api! {
         [] cuOccupancyMaxPotentialBlockSize(grid: *mut i32, block: *mut i32, function: Handle, shared_of: *const c_void, shared: usize, limit: i32) => module::potential_block_size;
         [] cuOccupancyMaxPotentialBlockSizeWithFlags(grid: *mut i32, block: *mut i32, function: Handle, shared_of: *const c_void, shared: usize, limit: i32, flags: u32) => module::potential_block_size_with_flags;
         // Launches.
-        [words: functions::launch_words] cuLaunchKernel(function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32, shared: u32, stream: Handle, params: *mut *mut c_void, extra: *mut *mut c_void) => module::launch;
-        [words: functions::launch_cooperative_words] cuLaunchCooperativeKernel(function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32, shared: u32, stream: Handle, params: *mut *mut c_void) => module::launch_cooperative;
+        [on stream; words: functions::launch_words] cuLaunchKernel(function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32, shared: u32, stream: Handle, params: *mut *mut c_void, extra: *mut *mut c_void) => module::launch;
+        [on stream; words: functions::launch_cooperative_words] cuLaunchCooperativeKernel(function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32, shared: u32, stream: Handle, params: *mut *mut c_void) => module::launch_cooperative;
         [words: functions::launch_ex_words] cuLaunchKernelEx(config: *const LaunchConfig, function: Handle, params: *mut *mut c_void, extra: *mut *mut c_void) => module::launch_ex;
     }
     own {

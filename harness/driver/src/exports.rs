@@ -149,6 +149,25 @@ macro_rules! typed_function {
             crate::exports::call_device!($name($($arg: $ty),*) => $module::$emulate)
         }
     };
+    // An operation that takes time on a stream: recorded, and timed where a recording asks for it.
+    ([on $stream:ident; $($record:tt)*] $name:ident($($arg:ident: $ty:ty),*) => $module:ident::$emulate:ident) => {
+        #[doc = concat!("`", stringify!($name), "`, recorded and timed.")]
+        ///
+        /// # Safety
+        /// As NVIDIA's documentation of the function says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($arg: $ty),*) -> CUresult {
+            let before = crate::record::timestamps::before($stream);
+            let entry = crate::record::enter();
+            let result =
+                crate::exports::call_device!($name($($arg: $ty),*) => $module::$emulate);
+            let left = crate::record::leave(entry);
+            crate::record::timestamps::after(before, $stream, left.seq());
+            let words = crate::exports::words!(result, [$($record)*], $($arg),*);
+            crate::record::write(left, Function::$name, result, &words, crate::record::stack::frame_pointer());
+            result
+        }
+    };
     ([$($record:tt)*] $name:ident($($arg:ident: $ty:ty),*) => $module:ident::$emulate:ident) => {
         #[doc = concat!("`", stringify!($name), "`, recorded.")]
         ///

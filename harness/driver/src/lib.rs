@@ -87,6 +87,9 @@ pub mod recording {
         pub learner_roots: Vec<PathBuf>,
         /// Holds operations back by legal delays drawn from this seed.
         pub seed: Option<u64>,
+        /// On a GPU: times every operation, by event records of our own around it. The emulated device
+        /// always knows when an operation ran.
+        pub timestamps: bool,
     }
 
     /// Starts a recording. What was recorded before is dropped, but for what is still alive (streams,

@@ -140,7 +140,7 @@ fn record() {
     use cudarc::driver::sys::{cuStreamCreate, cuStreamQuery};
     recording::begin(recording::Options {
         learner_roots: vec![concat!(env!("CARGO_MANIFEST_DIR"), "/tests").into()],
-        seed: None,
+        ..Default::default()
     });
     let mut stream = std::ptr::null_mut();
     // SAFETY: a place for a handle, and the handle.

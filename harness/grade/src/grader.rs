@@ -95,7 +95,7 @@ impl Grader {
     /// # Errors
     /// Where it panics: [`diagnosis::NOT_DONE`] for a `todo!()`, else [`diagnosis::PANICKED`].
     pub fn run<T>(&mut self, learner: impl FnOnce() -> T) -> Result<Run<T>, Finding> {
-        self.record(None, learner)
+        self.record(None, false, learner)
     }
 
     /// The same, with the device's operations held back by legal delays drawn from `seed`.
@@ -107,16 +107,27 @@ impl Grader {
         seed: u64,
         learner: impl FnOnce() -> T,
     ) -> Result<Run<T>, Finding> {
-        self.record(Some(seed), learner)
+        self.record(Some(seed), false, learner)
+    }
+
+    /// The same, with the time of every operation on the device known on a GPU, too: the driver records
+    /// events of its own around each, which costs some microseconds an operation.
+    ///
+    /// # Errors
+    /// As [`Grader::run`].
+    pub fn run_timed<T>(&mut self, learner: impl FnOnce() -> T) -> Result<Run<T>, Finding> {
+        self.record(None, true, learner)
     }
 
     fn record<T>(
         &mut self,
         seed: Option<u64>,
+        timestamps: bool,
         learner: impl FnOnce() -> T,
     ) -> Result<Run<T>, Finding> {
         panics::take();
-        recording::begin(recording::Options { learner_roots: self.sources.learner.clone(), seed });
+        let learner_roots = self.sources.learner.clone();
+        recording::begin(recording::Options { learner_roots, seed, timestamps });
         recording::mark(MarkKind::Begin { region: RUN.to_owned() });
         let result = catch_unwind(AssertUnwindSafe(learner));
         recording::mark(MarkKind::End { region: RUN.to_owned() });

@@ -1,7 +1,5 @@
 //! Wrong variants of exercise 01, each with the diagnosis that it must get.
 
-#![expect(clippy::duplicate_mod, reason = "the same cases judge each of them")]
-
 streamlings::grade::mutants! {
     cases: "../../../exercises/01_async_launch/tests/cases.rs";
     sync_first "sync_first.rs": "enqueue_and_wait" => BLOCKED_BEFORE_FIRST_READING;

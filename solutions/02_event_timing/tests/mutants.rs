@@ -1,7 +1,5 @@
 //! Wrong variants of exercise 02, each with the diagnosis that it must get.
 
-#![expect(clippy::duplicate_mod, reason = "the same cases judge each of them")]
-
 streamlings::grade::mutants! {
     cases: "../../../exercises/02_event_timing/tests/cases.rs";
     events_elsewhere "events_elsewhere.rs":

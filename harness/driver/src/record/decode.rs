@@ -12,7 +12,7 @@ use crate::api::Function;
 use crate::functions::{self, LAUNCH_FIXED};
 use crate::sys::{self, EVENT_DISABLE_TIMING, STREAM_NON_BLOCKING};
 
-/// When the emulated operations ran, by their number.
+/// When operations ran: on the emulated device by their number, on a GPU by their call's.
 pub type Spans = HashMap<u64, Span>;
 
 #[derive(Clone, Copy)]
@@ -164,7 +164,8 @@ impl Decoder {
         let op = self.op(raw, &mut made);
         let spans = spans?;
         let stack = self.stack(&raw.frames);
-        let ran = spans.get(&raw.operation).copied();
+        let emulated = matches!(crate::backend::backend(), crate::backend::Backend::Emulated(_));
+        let ran = spans.get(if emulated { &raw.operation } else { &raw.seq }).copied();
         let function = self.name(raw.function.name());
         let call = |op, ran| {
             Item::Call(Call {
@@ -176,8 +177,7 @@ impl Decoder {
                 result: raw.result,
                 op,
                 stack,
-                waited: matches!(crate::backend::backend(), crate::backend::Backend::Emulated(_))
-                    .then_some(raw.waited),
+                waited: emulated.then_some(raw.waited),
                 ran,
             })
         };

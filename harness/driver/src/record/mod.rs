@@ -8,6 +8,7 @@ pub mod decode;
 pub mod log;
 pub mod stack;
 mod symbols;
+pub mod timestamps;
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -54,6 +55,13 @@ pub struct Entry {
 pub struct Left {
     entry: Entry,
     left: u64,
+}
+
+impl Left {
+    /// The call's place in the order of calls.
+    pub fn seq(&self) -> u64 {
+        self.entry.seq
+    }
 }
 
 /// A recorded call begins.
@@ -130,6 +138,7 @@ pub fn begin(options: Options) {
     for (_, thread, handle, name) in named {
         recorder.decoder.name_stream(handle, thread, name);
     }
+    timestamps::set(options.timestamps);
     log::warm_up();
     recorder.marks.clear();
     recorder.options = options;
@@ -163,7 +172,7 @@ pub fn finish() -> Trace {
     let recorder = &mut *guard;
     let spans = match backend() {
         Backend::Emulated(device) => device.take_spans(),
-        _ => Default::default(),
+        _ => timestamps::take(),
     };
     let device = crate::device().unwrap_or(streamlings_trace::Device {
         kind: DeviceKind::Emulated,

@@ -1,0 +1,147 @@
+//! When operations ran on a GPU, by event records of our own around them.
+//!
+//! Only where a recording asks for it: an event is recorded on the operation's own stream right before
+//! and right after it. That adds no edge to the order, and a few microseconds to the stream. A stream
+//! that is being captured into a graph is left alone, since records would become part of the graph.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use streamlings_trace::{Nanos, Span};
+
+use super::now;
+use crate::api::Function;
+use crate::backend::{Backend, backend};
+use crate::forward;
+use crate::sys::*;
+
+static ON: AtomicBool = AtomicBool::new(false);
+
+#[derive(Default)]
+struct Events {
+    /// Events that may be used again.
+    spare: Vec<Handle>,
+    /// Recorded at the start of the recording, when the device was idle, and the host's time then.
+    base: Option<(Handle, Nanos)>,
+    /// For each call: the events before and after its operation.
+    pairs: Vec<(u64, Handle, Handle)>,
+}
+
+static EVENTS: Mutex<Events> =
+    Mutex::new(Events { spare: Vec::new(), base: None, pairs: Vec::new() });
+
+fn events() -> MutexGuard<'static, Events> {
+    EVENTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The system driver's functions that are needed here, called past the record.
+mod driver {
+    use super::*;
+
+    macro_rules! real {
+        ($name:ident, $function:ident($($arg:ident: $ty:ty),*)) => {
+            pub fn $name($($arg: $ty),*) -> CUresult {
+                // SAFETY: the slot holds the system driver's function, whose signature this is; the
+                // handles are live and the places are ours.
+                unsafe {
+                    let real: unsafe extern "C" fn($($ty),*) -> CUresult =
+                        std::mem::transmute(forward::address(Function::$function));
+                    real($($arg),*)
+                }
+            }
+        };
+    }
+    real!(create, cuEventCreate(event: &mut Handle, flags: u32));
+    real!(record, cuEventRecord(event: Handle, stream: Handle));
+    real!(synchronize, cuEventSynchronize(event: Handle));
+    real!(elapsed, cuEventElapsedTime(ms: &mut f32, start: Handle, end: Handle));
+    real!(is_capturing, cuStreamIsCapturing(stream: Handle, status: &mut i32));
+}
+
+/// Starts or stops; the device is idle.
+pub fn set(on: bool) {
+    let on = on && matches!(backend(), Backend::Gpu(_));
+    ON.store(on, Ordering::Relaxed);
+    recycle();
+    if !on {
+        return;
+    }
+    let Some(base) = event() else { return };
+    if driver::record(base, 0) == CUDA_SUCCESS && driver::synchronize(base) == CUDA_SUCCESS {
+        events().base = Some((base, now()));
+    }
+}
+
+/// An event for timing; the lock is not held while the driver makes one.
+fn event() -> Option<Handle> {
+    let spare = events().spare.pop();
+    spare.or_else(|| {
+        let mut event = 0;
+        (driver::create(&mut event, 0) == CUDA_SUCCESS).then_some(event)
+    })
+}
+
+/// Records the event before an operation.
+#[inline]
+pub fn before(stream: Handle) -> Option<Handle> {
+    if !ON.load(Ordering::Relaxed) {
+        return None;
+    }
+    before_slowly(stream)
+}
+
+#[cold]
+fn before_slowly(stream: Handle) -> Option<Handle> {
+    let mut status = 0;
+    if driver::is_capturing(stream, &mut status) != CUDA_SUCCESS || status != 0 {
+        return None;
+    }
+    let event = event()?;
+    (driver::record(event, stream) == CUDA_SUCCESS).then_some(event)
+}
+
+/// Records the event after it.
+#[inline]
+pub fn after(before: Option<Handle>, stream: Handle, seq: u64) {
+    let Some(before) = before else { return };
+    if let Some(after) = event()
+        && driver::record(after, stream) == CUDA_SUCCESS
+    {
+        events().pairs.push((seq, before, after));
+    }
+}
+
+/// Where the calls' operations ran, by sequence number, on the host's clock. Those that are still
+/// pending have none.
+pub fn take() -> HashMap<u64, Span> {
+    ON.store(false, Ordering::Relaxed);
+    let (base, pairs) = {
+        let events = events();
+        (events.base, events.pairs.clone())
+    };
+    let Some((base, host)) = base else { return HashMap::new() };
+    let moment = |event: Handle| {
+        let mut ms = 0.0;
+        let known = driver::elapsed(&mut ms, base, event) == CUDA_SUCCESS;
+        known.then(|| host + (f64::from(ms) * 1e6).max(0.0) as Nanos)
+    };
+    let spans = pairs
+        .into_iter()
+        .filter_map(|(seq, before, after)| {
+            Some((seq, Span { start: moment(before)?, end: moment(after)? }))
+        })
+        .collect();
+    recycle();
+    spans
+}
+
+fn recycle() {
+    let mut events = events();
+    let pairs = std::mem::take(&mut events.pairs);
+    for (_, before, after) in pairs {
+        events.spare.extend([before, after]);
+    }
+    let base = events.base.take();
+    events.spare.extend(base.map(|(event, _)| event));
+}
