@@ -299,12 +299,15 @@ fn time_bare_clock(grader: &mut Grader) -> Result<(), Finding> {
     let run = grader.run(|| exercise::time_bare_clock(&gpu, &mut product))?.ok()?;
     grader.figure("bare clock", millis(run.value), "ms");
     let record = Record::of(&run.trace)?;
-    check_bare_clock(grader, &record, run.value)?;
+    let judged = check_bare_clock(grader, &record, run.value);
+    if judged.as_ref().is_err_and(|finding| finding.diagnosis != d::FIGURE_DISAGREES_WITH_RECORD) {
+        return judged;
+    }
     // A launch takes about as long whatever is launched, but never the same to the nanosecond.
     for _ in 0..3 {
         let again = grader.run(|| exercise::time_bare_clock(&gpu, &mut product))?.ok()?;
         if again.value != run.value {
-            return Ok(());
+            return judged;
         }
     }
     let message = format!("{} to the nanosecond, in four runs", show(millis(run.value)));

@@ -163,8 +163,10 @@ macro_rules! typed_function {
                 crate::exports::call_device!($name($($arg: $ty),*) => $module::$emulate);
             let left = crate::record::leave(entry);
             crate::record::timestamps::after(before, $stream, left.seq());
-            let words = crate::exports::words!(result, [$($record)*], $($arg),*);
-            crate::record::write(left, Function::$name, result, &words, crate::record::stack::frame_pointer());
+            let frame = crate::record::stack::frame_pointer();
+            crate::record::write(left, Function::$name, result, frame, |words| {
+                crate::exports::words!(words, result, [$($record)*], $($arg),*);
+            });
             result
         }
     };
@@ -179,8 +181,10 @@ macro_rules! typed_function {
             let result =
                 crate::exports::call_device!($name($($arg: $ty),*) => $module::$emulate);
             let left = crate::record::leave(entry);
-            let words = crate::exports::words!(result, [$($record)*], $($arg),*);
-            crate::record::write(left, Function::$name, result, &words, crate::record::stack::frame_pointer());
+            let frame = crate::record::stack::frame_pointer();
+            crate::record::write(left, Function::$name, result, frame, |words| {
+                crate::exports::words!(words, result, [$($record)*], $($arg),*);
+            });
             result
         }
     };
@@ -202,13 +206,20 @@ macro_rules! call_device {
                 }
             }
             crate::backend::Backend::Emulated(device) => {
-                crate::exports::guard(Function::$name, || {
-                    crate::emulated::$module::$emulate(
-                        device,
-                        // SAFETY: as above: pointers are what the function's contract says.
-                        $(unsafe { crate::emulated::Argument::emulated($arg) }),*
-                    )
-                })
+                // A function of its own: a closure here would keep the arguments in memory on the way to
+                // a GPU, too.
+                #[expect(clippy::too_many_arguments, reason = "the driver API's own signature")]
+                #[inline(never)]
+                fn emulate(
+                    device: &'static crate::emulated::Emulator,
+                    $($arg: <$ty as crate::emulated::Argument>::Emulated),*
+                ) -> CUresult {
+                    crate::exports::guard(Function::$name, move || {
+                        crate::emulated::$module::$emulate(device, $($arg),*)
+                    })
+                }
+                // SAFETY: as above: pointers are what the function's contract says.
+                emulate(device, $(unsafe { crate::emulated::Argument::emulated($arg) }),*)
             }
             crate::backend::Backend::None(_) => CUDA_ERROR_NO_DEVICE,
         }
@@ -217,14 +228,14 @@ macro_rules! call_device {
 pub(crate) use call_device;
 
 macro_rules! words {
-    ($result:ident, [fields: $($kind:ident $field:ident),*], $($arg:ident),*) => {
-        [$(crate::exports::word!($result, $kind $field)),*] as [u64; _]
-    };
-    ($result:ident, [words: $module:ident::$path:ident], $($arg:ident),*) => {{
-        // SAFETY: the arguments are the caller's, and the call has returned.
-        let words = unsafe { crate::$module::$path($result, $($arg),*) };
-        words
+    ($words:ident, $result:ident, [fields: $($kind:ident $field:ident),*], $($arg:ident),*) => {{
+        let _ = &$words;
+        $($words.put(crate::exports::word!($result, $kind $field));)*
     }};
+    ($words:ident, $result:ident, [words: $module:ident::$path:ident], $($arg:ident),*) => {
+        // SAFETY: the arguments are the caller's, and the call has returned.
+        unsafe { crate::$module::$path($words, $result, $($arg),*) }
+    };
 }
 pub(crate) use words;
 

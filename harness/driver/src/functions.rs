@@ -6,12 +6,12 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
-use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use streamlings_kernels::Kernel;
 
+use crate::record::log::{MOST_WORDS, Writer};
 use crate::sys::*;
 
 /// CUlaunchConfig, up to the fields that we read.
@@ -69,7 +69,15 @@ fn known() -> &'static RwLock<Known> {
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
-    static LAST: Cell<Shape> = const { Cell::new(Shape::NONE) };
+    static LAST: Shape = const {
+        Shape {
+            generation: Cell::new(0),
+            handle: Cell::new(0),
+            id: Cell::new(UNKNOWN),
+            count: Cell::new(0),
+            sizes: [const { Cell::new(0) }; Shape::MOST],
+        }
+    };
 }
 
 /// What is known about a function handle.
@@ -78,38 +86,36 @@ pub fn find(handle: Handle) -> Option<Arc<Info>> {
 }
 
 /// What a launch needs to know of its kernel: in one cache line, remembered by each thread.
-#[derive(Clone, Copy)]
 struct Shape {
-    generation: u64,
-    handle: Handle,
+    generation: Cell<u64>,
+    handle: Cell<Handle>,
     /// [`Info::id`], or [`UNKNOWN`].
-    id: u64,
+    id: Cell<u64>,
     /// How many parameters follow; 0 where they are not known or too many to record.
-    count: u8,
-    sizes: [u8; Shape::MOST],
+    count: Cell<u8>,
+    sizes: [Cell<u8>; Shape::MOST],
 }
 
 impl Shape {
-    const MOST: usize = Words::MOST - LAUNCH_FIXED;
-
-    const NONE: Shape =
-        Shape { generation: 0, handle: 0, id: UNKNOWN, count: 0, sizes: [0; Shape::MOST] };
+    const MOST: usize = MOST_WORDS - LAUNCH_FIXED;
 
     #[cold]
-    fn look_up(handle: Handle, generation: u64) -> Shape {
-        let mut shape = Shape { generation, handle, ..Shape::NONE };
+    fn look_up(&self, handle: Handle, generation: u64) {
+        self.generation.set(generation);
+        self.handle.set(handle);
+        self.id.set(UNKNOWN);
+        self.count.set(0);
         if let Some(info) = find(handle) {
-            shape.id = info.id as u64;
+            self.id.set(info.id as u64);
             let sizes = info.params.as_deref().unwrap_or(&[]);
             if sizes.len() <= Shape::MOST {
-                shape.count = sizes.len() as u8;
-                for (place, size) in shape.sizes.iter_mut().zip(sizes) {
+                self.count.set(sizes.len() as u8);
+                for (place, size) in self.sizes.iter().zip(sizes) {
                     // Longer ones are recorded as 0 whatever their length.
-                    *place = u8::try_from(*size).unwrap_or(u8::MAX);
+                    place.set(u8::try_from(*size).unwrap_or(u8::MAX));
                 }
             }
         }
-        shape
     }
 }
 
@@ -215,30 +221,6 @@ pub unsafe fn ptx_text(image: *const c_void) -> Option<String> {
     Some(unsafe { CStr::from_ptr(image.cast()) }.to_string_lossy().into_owned())
 }
 
-/// A few words to record.
-pub struct Words {
-    length: usize,
-    words: [u64; Words::MOST],
-}
-
-impl Words {
-    const MOST: usize = 20;
-
-    fn new(first: &[u64]) -> Words {
-        let mut words = Words { length: first.len(), words: [0; Words::MOST] };
-        words.words[..first.len()].copy_from_slice(first);
-        words
-    }
-}
-
-impl Deref for Words {
-    type Target = [u64];
-
-    fn deref(&self) -> &[u64] {
-        &self.words[..self.length]
-    }
-}
-
 /// What marks a launch whose kernel is not known in a record.
 pub const UNKNOWN: u64 = u64::MAX;
 
@@ -246,32 +228,33 @@ pub const UNKNOWN: u64 = u64::MAX;
 pub const LAUNCH_FIXED: usize = 4;
 
 /// # Safety
-/// As for cuLaunchKernel, which has returned `result`.
+/// As for cuLaunchKernel, which has returned.
+#[inline]
 unsafe fn record_launch(
+    words: &mut Writer,
     function: Handle,
     blocks: u64,
     stream: Handle,
     params: *mut *mut c_void,
-) -> Words {
+) {
     let generation = GENERATION.load(Ordering::Acquire);
-    let mut shape = LAST.get();
-    if shape.generation != generation || shape.handle != function {
-        shape = Shape::look_up(function, generation);
-        LAST.set(shape);
-    }
-    let mut words = Words::new(&[shape.id, stream as u64, blocks, function as u64]);
-    if !params.is_null() {
-        let places = words.words[LAUNCH_FIXED..].iter_mut();
-        for (index, (place, size)) in
-            places.zip(&shape.sizes[..usize::from(shape.count)]).enumerate()
-        {
+    LAST.with(|last| {
+        if last.generation.get() != generation || last.handle.get() != function {
+            last.look_up(function, generation);
+        }
+        words.put(last.id.get());
+        words.put(stream as u64);
+        words.put(blocks);
+        words.put(function as u64);
+        if params.is_null() {
+            return;
+        }
+        for (index, size) in last.sizes.iter().take(usize::from(last.count.get())).enumerate() {
             // SAFETY: the launch's contract: one pointer for each parameter, to as many bytes as the
             // kernel declares.
-            *place = unsafe { argument(*params.add(index), usize::from(*size)) };
+            words.put(unsafe { argument(*params.add(index), usize::from(size.get())) });
         }
-        words.length += usize::from(shape.count);
-    }
-    words
+    });
 }
 
 /// An argument as a word; 0 for one that is longer.
@@ -299,6 +282,7 @@ fn volume(x: u32, y: u32, z: u32) -> u64 {
 /// As for cuLaunchKernel.
 #[expect(clippy::too_many_arguments, reason = "the driver API's own signature")]
 pub unsafe fn launch_words(
+    words: &mut Writer,
     _result: CUresult,
     function: Handle,
     grid_x: u32,
@@ -311,15 +295,16 @@ pub unsafe fn launch_words(
     stream: Handle,
     params: *mut *mut c_void,
     _extra: *mut *mut c_void,
-) -> Words {
+) {
     // SAFETY: the caller's promise.
-    unsafe { record_launch(function, volume(grid_x, grid_y, grid_z), stream, params) }
+    unsafe { record_launch(words, function, volume(grid_x, grid_y, grid_z), stream, params) }
 }
 
 /// # Safety
 /// As for cuLaunchCooperativeKernel.
 #[expect(clippy::too_many_arguments, reason = "the driver API's own signature")]
 pub unsafe fn launch_cooperative_words(
+    words: &mut Writer,
     _result: CUresult,
     function: Handle,
     grid_x: u32,
@@ -331,32 +316,36 @@ pub unsafe fn launch_cooperative_words(
     _shared: u32,
     stream: Handle,
     params: *mut *mut c_void,
-) -> Words {
+) {
     // SAFETY: the caller's promise.
-    unsafe { record_launch(function, volume(grid_x, grid_y, grid_z), stream, params) }
+    unsafe { record_launch(words, function, volume(grid_x, grid_y, grid_z), stream, params) }
 }
 
 /// # Safety
 /// As for cuLaunchKernelEx.
 pub unsafe fn launch_ex_words(
+    words: &mut Writer,
     _result: CUresult,
     config: *const LaunchConfig,
     function: Handle,
     params: *mut *mut c_void,
     _extra: *mut *mut c_void,
-) -> Words {
+) {
     // SAFETY: the caller's promise: null or a configuration.
-    let Some(config) = (unsafe { config.as_ref() }) else {
-        return Words::new(&[UNKNOWN, 0, 0, function as u64]);
-    };
+    let Some(config) = (unsafe { config.as_ref() }) else { return };
     let [x, y, z] = config.grid;
     // SAFETY: the caller's promise.
-    unsafe { record_launch(function, volume(x, y, z), config.stream, params) }
+    unsafe { record_launch(words, function, volume(x, y, z), config.stream, params) }
 }
 
 /// # Safety
 /// As for cuModuleLoad, which has returned `result`.
-pub unsafe fn load_words(result: CUresult, module: *mut Handle, path: *const c_char) -> Words {
+pub unsafe fn load_words(
+    _words: &mut Writer,
+    result: CUresult,
+    module: *mut Handle,
+    path: *const c_char,
+) {
     if result == CUDA_SUCCESS && !path.is_null() && !module.is_null() {
         // SAFETY: a C string, by the function's contract.
         let path = unsafe { CStr::from_ptr(path) }.to_string_lossy().into_owned();
@@ -364,53 +353,53 @@ pub unsafe fn load_words(result: CUresult, module: *mut Handle, path: *const c_c
         // SAFETY: filled by the successful call.
         add_module(unsafe { *module }, parse_ptx(&text));
     }
-    Words::new(&[])
 }
 
 /// # Safety
 /// As for cuModuleLoadData, which has returned `result`.
 pub unsafe fn load_data_words(
+    _words: &mut Writer,
     result: CUresult,
     module: *mut Handle,
     image: *const c_void,
-) -> Words {
+) {
     if result == CUDA_SUCCESS && !module.is_null() {
         // SAFETY: the function's contract.
         let text = unsafe { ptx_text(image) };
         // SAFETY: filled by the successful call.
         add_module(unsafe { *module }, text.map(|text| parse_ptx(&text)).unwrap_or_default());
     }
-    Words::new(&[])
 }
 
 /// # Safety
 /// As for cuModuleLoadDataEx, which has returned `result`.
 pub unsafe fn load_data_ex_words(
+    words: &mut Writer,
     result: CUresult,
     module: *mut Handle,
     image: *const c_void,
     _count: u32,
     _options: *mut i32,
     _values: *mut *mut c_void,
-) -> Words {
+) {
     // SAFETY: the caller's promise.
-    unsafe { load_data_words(result, module, image) }
+    unsafe { load_data_words(words, result, module, image) }
 }
 
 /// # Safety
 /// As for cuModuleGetFunction, which has returned `result`.
 pub unsafe fn get_function_words(
+    _words: &mut Writer,
     result: CUresult,
     function: *mut Handle,
     module: Handle,
     name: *const c_char,
-) -> Words {
+) {
     if result == CUDA_SUCCESS && !function.is_null() && !name.is_null() {
         // SAFETY: filled by the successful call, and a C string by the function's contract.
         let (function, name) = unsafe { (*function, CStr::from_ptr(name)) };
         add_function(function, module, &name.to_string_lossy());
     }
-    Words::new(&[])
 }
 
 #[cfg(test)]

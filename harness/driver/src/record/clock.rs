@@ -49,6 +49,13 @@ pub fn ticks() -> u64 {
     if base().counter { counter_now() } else { now() }
 }
 
+/// Ticks since the process first asked.
+#[inline]
+pub fn since_start(ticks: u64) -> u64 {
+    let base = base();
+    if base.counter { ticks.saturating_sub(base.ticks) } else { ticks }
+}
+
 /// How ticks become nanoseconds, as measured from the process's start until now.
 #[derive(Clone, Copy)]
 pub struct Rate {

@@ -10,8 +10,8 @@ use super::clock::Rate;
 use crate::api::Function;
 use crate::sys::CUresult;
 
-/// One call, as it is written down.
-pub struct Raw<'a> {
+/// One call, as it is written down, but for its arguments and its callers.
+pub struct Raw {
     pub function: Function,
     pub result: CUresult,
     pub seq: u64,
@@ -22,8 +22,6 @@ pub struct Raw<'a> {
     pub operation: u64,
     /// How long the emulated device kept the thread waiting.
     pub waited: Nanos,
-    pub words: &'a [u64],
-    pub frames: &'a [u64],
 }
 
 /// One call, read back.
@@ -49,6 +47,10 @@ const MOST_CHUNKS: usize = 1 << 14;
 /// bits), the result (24), whether the operation and the wait follow (1), and how many words (7) and
 /// frames (8) do.
 const FIXED: usize = 4;
+/// Words that one entry takes at most.
+const MOST: usize = FIXED + 2 + MOST_WORDS + super::stack::DEPTH;
+/// Words of a call's arguments at most; further ones are left out.
+pub const MOST_WORDS: usize = 24;
 const EMULATED: u64 = 1 << 40;
 
 /// A piece of a thread's buffer. Its thread alone writes, and then raises `used`; whoever drains reads
@@ -129,14 +131,11 @@ pub fn warm_up() {
     }
 }
 
-/// A chunk with room for `need` words; `None` where the recording is full.
+/// A fresh chunk; `None` where the recording is full.
 #[cold]
-fn next_chunk(need: usize) -> Option<&'static Chunk> {
+fn next_chunk() -> Option<&'static Chunk> {
     if let Some(full) = CHUNK.replace(None) {
         full.closed.store(true, Ordering::Release);
-    }
-    if need > CHUNK_WORDS {
-        return None;
     }
     let mut chunks = chunks();
     if chunks.busy.len() >= MOST_CHUNKS {
@@ -151,32 +150,67 @@ fn next_chunk(need: usize) -> Option<&'static Chunk> {
     Some(chunk)
 }
 
-/// Writes a call into the calling thread's buffer.
+/// Where the words of one entry go: straight into the thread's chunk.
+pub struct Writer {
+    places: std::slice::Iter<'static, AtomicU64>,
+}
+
+impl Writer {
+    /// Writes one word.
+    #[inline]
+    pub fn put(&mut self, word: u64) {
+        if let Some(place) = self.places.next() {
+            place.store(word, Ordering::Relaxed);
+        }
+    }
+
+    fn left(&self) -> usize {
+        self.places.len()
+    }
+}
+
+impl super::stack::Frames for Writer {
+    #[inline]
+    fn put(&mut self, address: u64) {
+        Writer::put(self, address);
+    }
+}
+
+/// Writes a call into the calling thread's buffer: `words` puts its arguments, `frames` its callers.
 #[inline]
-pub fn push(raw: &Raw<'_>) {
-    let emulated = [raw.operation, raw.waited];
-    // On a GPU there is neither, and a record is two words shorter.
-    let emulated = if emulated == [0, 0] { &[][..] } else { &emulated };
-    let need = FIXED + emulated.len() + raw.words.len() + raw.frames.len();
-    let room = |chunk: &&Chunk| chunk.used.load(Ordering::Relaxed) + need <= chunk.words.len();
-    let Some(chunk) = CHUNK.get().filter(room).or_else(|| next_chunk(need)) else {
+pub fn push(raw: Raw, words: impl FnOnce(&mut Writer), frames: impl FnOnce(&mut Writer)) {
+    let room = |chunk: &&Chunk| chunk.used.load(Ordering::Relaxed) + MOST <= CHUNK_WORDS;
+    let Some(chunk) = CHUNK.get().filter(room).or_else(next_chunk) else {
         TRUNCATED_AT.fetch_min(raw.entered, Ordering::Relaxed);
         return;
     };
-    let head = raw.function as u64
-        | (u64::from(raw.result) & 0xff_ffff) << 16
-        | if emulated.is_empty() { 0 } else { EMULATED }
-        | (raw.words.len() as u64 & 0x7f) << 41
-        | (raw.frames.len() as u64) << 48;
     let used = chunk.used.load(Ordering::Relaxed);
-    let mut places = chunk.words[used..used + need].iter();
-    for part in [&[head, raw.seq, raw.entered, raw.left], emulated, raw.words, raw.frames] {
-        // The words first: `zip` takes from its left side before it sees that the right one is empty.
-        for (word, place) in part.iter().zip(places.by_ref()) {
-            place.store(*word, Ordering::Relaxed);
-        }
+    let [head, entry @ ..] = &chunk.words[used..used + MOST] else { return };
+    let mut writer = Writer { places: entry.iter() };
+    writer.put(raw.seq);
+    writer.put(raw.entered);
+    writer.put(raw.left);
+    // On a GPU there is neither, and an entry is two words shorter.
+    let emulated = (raw.operation, raw.waited) != (0, 0);
+    if emulated {
+        writer.put(raw.operation);
+        writer.put(raw.waited);
     }
-    chunk.used.store(used + need, Ordering::Release);
+    let before_words = writer.left();
+    words(&mut writer);
+    let before_frames = writer.left();
+    frames(&mut writer);
+    let word_count = (before_words - before_frames) as u64;
+    let frame_count = (before_frames - writer.left()) as u64;
+    head.store(
+        raw.function as u64
+            | (u64::from(raw.result) & 0xff_ffff) << 16
+            | if emulated { EMULATED } else { 0 }
+            | word_count << 41
+            | frame_count << 48,
+        Ordering::Relaxed,
+    );
+    chunk.used.store(used + MOST - writer.left(), Ordering::Release);
 }
 
 /// Takes everything written so far, in the order of sequence numbers.
@@ -251,7 +285,7 @@ mod tests {
         for seq in 1..=2000_u64 {
             let words: Vec<u64> = (0..seq % 20).collect();
             let frames: Vec<u64> = (0..seq % 5).map(|frame| seq * 100 + frame).collect();
-            push(&Raw {
+            let raw = Raw {
                 function: functions[seq as usize % 2],
                 result: if seq % 3 == 0 { 700 } else { 0 },
                 seq,
@@ -259,9 +293,12 @@ mod tests {
                 left: seq * 10 + 1,
                 operation: seq % 2,
                 waited: seq % 2 * 5,
-                words: &words,
-                frames: &frames,
-            });
+            };
+            push(
+                raw,
+                |writer| words.iter().for_each(|word| writer.put(*word)),
+                |writer| frames.iter().for_each(|frame| writer.put(*frame)),
+            );
         }
         let own = thread_number();
         let mut expected = 1;

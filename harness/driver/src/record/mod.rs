@@ -11,7 +11,6 @@ mod symbols;
 pub mod timestamps;
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use streamlings_trace::{DeviceKind, Header, Item, Mark, MarkKind, Nanos, Seq, ThreadId, Trace};
@@ -23,13 +22,26 @@ use crate::sys::CUresult;
 pub use clock::now;
 use decode::Decoder;
 
-static NEXT_SEQ: AtomicU64 = AtomicU64::new(1);
-
 thread_local! {
     // No destructor, so that it can be read however late in a thread's life.
     /// What the emulated device says of the call in progress: the operation it enqueued, and how
     /// long it kept the thread waiting.
     static EMULATED: Cell<(u64, Nanos)> = const { Cell::new((0, 0)) };
+    /// The thread's last place in the order of calls.
+    static LAST_SEQ: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A place in the order of calls: the clock's reading, made unique by the thread's number. The clock is
+/// the same for all threads, so this is a global order; and unlike a shared counter it needs no locked
+/// instruction, which would wait for the device's doorbell to be written out (some 150 ns a launch).
+#[inline]
+fn place(ticks: u64) -> u64 {
+    const THREADS: u32 = 8;
+    let reading = clock::since_start(ticks) << THREADS | u64::from(log::thread_number() & 0xff);
+    // Two readings of a coarse clock may be the same.
+    let place = reading.max(LAST_SEQ.get() + (1 << THREADS));
+    LAST_SEQ.set(place);
+    place
 }
 
 /// The emulated device notes the operation that the call enqueued.
@@ -46,7 +58,6 @@ pub fn note_waited(waited: Nanos) {
 /// What is known when a call is entered.
 #[derive(Clone, Copy)]
 pub struct Entry {
-    seq: u64,
     entered: u64,
 }
 
@@ -55,44 +66,53 @@ pub struct Entry {
 pub struct Left {
     entry: Entry,
     left: u64,
+    seq: u64,
 }
 
 impl Left {
-    /// The call's place in the order of calls.
+    /// The call's place in the order of calls: that of the moment at which it was entered.
     pub fn seq(&self) -> u64 {
-        self.entry.seq
+        self.seq
     }
 }
 
 /// A recorded call begins.
 #[inline]
 pub fn enter() -> Entry {
-    Entry { seq: NEXT_SEQ.fetch_add(1, Ordering::Relaxed), entered: clock::ticks() }
+    Entry { entered: clock::ticks() }
 }
 
 /// It returned.
 #[inline]
 pub fn leave(entry: Entry) -> Left {
-    Left { entry, left: clock::ticks() }
+    let left = clock::ticks();
+    Left { entry, left, seq: place(entry.entered) }
 }
 
-/// Writes the call down. `frame` is the frame pointer of the exported function.
+/// Writes the call down: `words` puts what is recorded of its arguments; `frame` is the frame pointer of
+/// the exported function.
 #[inline]
-pub fn write(left: Left, function: Function, result: CUresult, words: &[u64], frame: usize) {
-    let mut frames = [0; stack::DEPTH];
-    let depth = stack::walk(frame, &mut frames);
-    let (operation, waited) = EMULATED.replace((0, 0));
-    log::push(&log::Raw {
+pub fn write(
+    left: Left,
+    function: Function,
+    result: CUresult,
+    frame: usize,
+    words: impl FnOnce(&mut log::Writer),
+) {
+    let (operation, waited) = EMULATED.get();
+    if (operation, waited) != (0, 0) {
+        EMULATED.set((0, 0));
+    }
+    let call = log::Raw {
         function,
         result,
-        seq: left.entry.seq,
+        seq: left.seq,
         entered: left.entry.entered,
         left: left.left,
         operation,
         waited,
-        words,
-        frames: &frames[..depth],
-    });
+    };
+    log::push(call, words, |frames| stack::walk(frame, frames));
 }
 
 /// The recording in progress, if any, and what is known from before.
@@ -142,25 +162,25 @@ pub fn begin(options: Options) {
     log::warm_up();
     recorder.marks.clear();
     recorder.options = options;
-    recorder.cut = NEXT_SEQ.fetch_add(1, Ordering::Relaxed);
+    recorder.cut = place(clock::ticks());
     recorder.began = now();
 }
 
 /// See [`crate::recording::mark`].
 pub fn mark(kind: MarkKind) {
-    let seq = NEXT_SEQ.fetch_add(1, Ordering::Relaxed);
+    let seq = place(clock::ticks());
     let at = now();
-    let mut frames = [0; stack::DEPTH];
-    let depth = stack::walk(stack::frame_pointer(), &mut frames);
+    let mut frames = Vec::new();
+    stack::walk(stack::frame_pointer(), &mut frames);
     let thread = ThreadId(log::thread_number());
     let mut recorder = recorder().lock().unwrap_or_else(PoisonError::into_inner);
-    let stack = recorder.decoder.stack(&frames[..depth]);
+    let stack = recorder.decoder.stack(&frames);
     recorder.marks.push(Mark { seq: Seq(seq), thread, at, kind, stack });
 }
 
 /// See [`crate::recording::name_stream`].
 pub fn name_stream(handle: usize, name: &str) {
-    let seq = NEXT_SEQ.fetch_add(1, Ordering::Relaxed);
+    let seq = place(clock::ticks());
     let thread = log::thread_number();
     let mut recorder = recorder().lock().unwrap_or_else(PoisonError::into_inner);
     recorder.named.push((seq, thread, handle, name.to_owned()));

@@ -20,11 +20,23 @@ pub fn frame_pointer() -> usize {
     frame
 }
 
-/// Fills `out` with return addresses from the frame at `frame` outwards; returns how many.
+/// Where return addresses go.
+pub trait Frames {
+    /// One more, from the inside outwards.
+    fn put(&mut self, address: u64);
+}
+
+impl Frames for Vec<u64> {
+    fn put(&mut self, address: u64) {
+        self.push(address);
+    }
+}
+
+/// Puts the return addresses from the frame at `frame` outwards, [`DEPTH`] at most.
 #[inline]
-pub fn walk(frame: usize, out: &mut [u64; DEPTH]) -> usize {
+pub fn walk(frame: usize, out: &mut impl Frames) {
     if !cfg!(frame_pointers) {
-        return 0;
+        return;
     }
     let (low, high) = match BOUNDS.get() {
         (0, 0) => {
@@ -43,14 +55,13 @@ pub fn walk(frame: usize, out: &mut [u64; DEPTH]) -> usize {
         if back == 0 {
             break;
         }
-        out[depth] = back as u64;
+        out.put(back as u64);
         depth += 1;
         if next <= frame {
             break;
         }
         frame = next;
     }
-    depth
 }
 
 thread_local! {
