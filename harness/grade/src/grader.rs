@@ -35,7 +35,8 @@ pub struct Run<T> {
     /// What it returned.
     pub value: T,
     /// The record. The region [`Grader::RUN`] is the learner's. After it the grader waited for the
-    /// device, so that every operation has its time; that wait is not in the record.
+    /// device, so that every operation has its time where the device tells it (a GPU does so in
+    /// [`Grader::run_timed`] alone); that wait is not in the record.
     pub trace: Trace,
 }
 

@@ -1,9 +1,6 @@
-//! `cargo xtask check` on a workspace whose exercises compile, or do not, in every way.
-//!
-//! Their grade binaries are stand-ins of a few lines, without dependencies, so that they build fast.
+//! `cargo xtask check` on exercises that compile, or do not, in every way.
 
-use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -11,37 +8,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A stand-in for a grade binary with one case: passes if the function returns 42.
-const GRADE: &str = r###"//! A stand-in for a grade binary.
-fn main() {
-    let argument = std::env::args().nth(1).unwrap_or_default();
-    match argument.as_str() {
-        "--describe" => println!("{}", r##"{"cases":[{"name":"answer","expect":null}]}"##),
-        "--device" => println!("a remark\n{}", r##"{"kind":"emulated","name":"a stand-in"}"##),
-        _ => judge(std::io::read_to_string(std::io::stdin()).unwrap()),
-    }
-}
-
-fn judge(job: String) {
-    let field = |name: &str| {
-        let from = job.split(&format!("\"{name}\":\"")).nth(1).unwrap();
-        from.split('"').next().unwrap().to_owned()
-    };
-    let (nonce, path) = (field("nonce"), field("verdict"));
-    let (outcome, diagnosis) = match LIBRARY::answer() {
-        42 => ("passed", "null"),
-        _ => ("wrong", "\"wrong-value\""),
-    };
-    let verdict = format!(
-        r##"{{"schema":1,"nonce":"{nonce}","case":"answer","outcome":"{outcome}",
-        "diagnosis":{diagnosis},"message":"it is not 42","spots":[],"notes":[],"figures":[],
-        "device":null}}"##
-    );
-    std::fs::write(path, verdict).unwrap();
-}
-"###;
-
-const RIGHT: &[u8] = b"//! An answer.\npub fn answer() -> u32 {\n    42\n}\n";
+use crate::workspace::{self, RIGHT, command, xtask};
 
 /// Says who it is, and stays.
 const LOOPS: &[u8] = br#"//! An answer.
@@ -91,43 +58,9 @@ const EXERCISES: &[(&str, &[u8], &str)] = &[
 ];
 
 fn workspace() -> TempDir {
-    let root = tempfile::tempdir().expect("a temporary folder");
-    let write = |path: &str, text: &[u8]| {
-        let path = root.path().join(path);
-        std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("it can be made");
-        std::fs::write(path, text).expect("it can be written");
-    };
-    write("Cargo.toml", b"[workspace]\nresolver = \"3\"\nmembers = [\"exercises/*\"]\n");
-    for (index, (name, source, _)) in EXERCISES.iter().enumerate() {
-        let folder = format!("exercises/{:02}_{name}", index + 1);
-        let manifest = format!(
-            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
-             [[test]]\nname = \"grade\"\nharness = false\n"
-        );
-        let exercise = "title = \"an answer\"\n\
-            intended = [{ case = \"answer\", diagnosis = \"wrong-value\" }]\n";
-        write(&format!("{folder}/Cargo.toml"), manifest.as_bytes());
-        write(&format!("{folder}/exercise.toml"), exercise.as_bytes());
-        write(&format!("{folder}/src/lib.rs"), source);
-        write(&format!("{folder}/tests/grade.rs"), GRADE.replace("LIBRARY", name).as_bytes());
-    }
-    root
-}
-
-fn xtask(root: &Path, arguments: &[&str]) -> Output {
-    command(root, arguments).output().expect("xtask runs")
-}
-
-fn command(root: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
-    command
-        .args(arguments)
-        .arg("--workspace")
-        .arg(root)
-        .env("CARGO_TARGET_DIR", root.join("target"))
-        .env("CARGO_NET_OFFLINE", "true")
-        .env_remove("STREAMLINGS_DEVICE");
-    command
+    let exercises: Vec<(&str, &[u8])> =
+        EXERCISES.iter().map(|(name, source, _)| (*name, *source)).collect();
+    workspace::workspace(["exercises"], &exercises)
 }
 
 fn document(output: &Output) -> Value {

@@ -1,0 +1,5 @@
+//! `cargo xtask`, run as a program on workspaces of its own.
+
+mod check;
+mod verify;
+mod workspace;
