@@ -224,8 +224,8 @@ pub unsafe fn ptx_text(image: *const c_void) -> Option<String> {
 /// What marks a launch whose kernel is not known in a record.
 pub const UNKNOWN: u64 = u64::MAX;
 
-/// Words before the arguments: kernel, stream, blocks, handle.
-pub const LAUNCH_FIXED: usize = 4;
+/// Words before the arguments: kernel, stream, blocks.
+pub const LAUNCH_FIXED: usize = 3;
 
 /// # Safety
 /// As for cuLaunchKernel, which has returned.
@@ -245,7 +245,6 @@ unsafe fn record_launch(
         words.put(last.id.get());
         words.put(stream as u64);
         words.put(blocks);
-        words.put(function as u64);
         if params.is_null() {
             return;
         }

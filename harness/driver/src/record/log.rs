@@ -14,7 +14,6 @@ use crate::sys::CUresult;
 pub struct Raw {
     pub function: Function,
     pub result: CUresult,
-    pub seq: u64,
     /// In ticks of [`clock`](super::clock).
     pub entered: u64,
     pub left: u64,
@@ -43,10 +42,10 @@ pub struct Entry {
 const CHUNK_WORDS: usize = 1 << 13;
 /// A recording holds at most this many chunks (1 GiB); what comes after is left out, and the trace says so.
 const MOST_CHUNKS: usize = 1 << 14;
-/// Words before the arguments: head, sequence number, entered, left. The head holds the function (16
+/// Words before the arguments: head, entered, left. The head holds the function (16
 /// bits), the result (24), whether the operation and the wait follow (1), and how many words (7) and
 /// frames (8) do.
-const FIXED: usize = 4;
+const FIXED: usize = 3;
 /// Words that one entry takes at most.
 const MOST: usize = FIXED + 2 + MOST_WORDS + super::stack::DEPTH;
 /// Words of a call's arguments at most; further ones are left out.
@@ -187,7 +186,6 @@ pub fn push(raw: Raw, words: impl FnOnce(&mut Writer), frames: impl FnOnce(&mut 
     let used = chunk.used.load(Ordering::Relaxed);
     let [head, entry @ ..] = &chunk.words[used..used + MOST] else { return };
     let mut writer = Writer { places: entry.iter() };
-    writer.put(raw.seq);
     writer.put(raw.entered);
     writer.put(raw.left);
     // On a GPU there is neither, and an entry is two words shorter.
@@ -237,7 +235,8 @@ pub fn drain() -> Vec<Entry> {
         }
     }
     drop(chunks);
-    entries.sort_unstable_by_key(|entry| entry.seq);
+    // Stable: two readings of a coarse clock on one thread may be the same.
+    entries.sort_by_key(|entry| entry.seq);
     entries
 }
 
@@ -248,7 +247,7 @@ pub fn truncated_at() -> Option<Nanos> {
 }
 
 fn read_chunk(thread: u32, mut chunk: &[u64], rate: Rate, entries: &mut Vec<Entry>) {
-    while let [head, seq, entered, left, rest @ ..] = chunk {
+    while let [head, entered, left, rest @ ..] = chunk {
         let words = (head >> 41 & 0x7f) as usize;
         let frames = (head >> 48) as usize;
         let Some(function) = Function::from_index((head & 0xffff) as usize) else { return };
@@ -262,7 +261,7 @@ fn read_chunk(thread: u32, mut chunk: &[u64], rate: Rate, entries: &mut Vec<Entr
             thread,
             function,
             result: (head >> 16 & 0xff_ffff) as u32,
-            seq: *seq,
+            seq: super::place(*entered, thread),
             entered: rate.nanos(*entered),
             left: rate.nanos(*left),
             operation,
@@ -282,17 +281,17 @@ mod tests {
     fn what_is_pushed_is_drained() {
         let functions = [Function::cuLaunchKernel, Function::cuStreamSynchronize];
         // More than a chunk, with and without what the emulated device says.
-        for seq in 1..=2000_u64 {
-            let words: Vec<u64> = (0..seq % 20).collect();
-            let frames: Vec<u64> = (0..seq % 5).map(|frame| seq * 100 + frame).collect();
+        let start = super::super::clock::ticks();
+        for index in 1..=2000_u64 {
+            let words: Vec<u64> = (0..index % 20).collect();
+            let frames: Vec<u64> = (0..index % 5).map(|frame| index * 100 + frame).collect();
             let raw = Raw {
-                function: functions[seq as usize % 2],
-                result: if seq % 3 == 0 { 700 } else { 0 },
-                seq,
-                entered: seq * 10,
-                left: seq * 10 + 1,
-                operation: seq % 2,
-                waited: seq % 2 * 5,
+                function: functions[index as usize % 2],
+                result: if index % 3 == 0 { 700 } else { 0 },
+                entered: start + index * 10,
+                left: start + index * 10 + 1,
+                operation: index % 2,
+                waited: index % 2 * 5,
             };
             push(
                 raw,
@@ -301,19 +300,20 @@ mod tests {
             );
         }
         let own = thread_number();
-        let mut expected = 1;
-        for entry in drain().into_iter().filter(|entry| entry.thread == own) {
-            let seq = entry.seq;
-            assert_eq!(seq, expected);
-            assert_eq!(entry.function, functions[seq as usize % 2]);
-            assert_eq!(entry.result, if seq % 3 == 0 { 700 } else { 0 });
-            assert_eq!((entry.operation, entry.waited), (seq % 2, seq % 2 * 5));
-            assert_eq!(entry.words, (0..seq % 20).collect::<Vec<u64>>());
-            assert_eq!(entry.frames.len() as u64, seq % 5);
-            assert!(entry.frames.iter().all(|frame| frame / 100 == seq));
-            expected += 1;
+        let own_entries = drain().into_iter().filter(|entry| entry.thread == own);
+        let mut last = 0;
+        for (entry, index) in own_entries.zip(1..) {
+            assert!(entry.seq > last);
+            last = entry.seq;
+            assert_eq!(entry.function, functions[index as usize % 2]);
+            assert_eq!(entry.result, if index % 3 == 0 { 700 } else { 0 });
+            assert_eq!((entry.operation, entry.waited), (index % 2, index % 2 * 5));
+            assert_eq!(entry.words, (0..index % 20).collect::<Vec<u64>>());
+            assert_eq!(entry.frames.len() as u64, index % 5);
+            assert!(entry.frames.iter().all(|frame| frame / 100 == index));
+            assert!(index <= 2000);
         }
-        assert_eq!(expected, 2001);
+        assert_eq!(last, super::super::place(start + 20_000, own));
         assert!(drain().iter().all(|entry| entry.thread != own));
     }
 }

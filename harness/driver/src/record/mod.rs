@@ -27,21 +27,18 @@ thread_local! {
     /// What the emulated device says of the call in progress: the operation it enqueued, and how
     /// long it kept the thread waiting.
     static EMULATED: Cell<(u64, Nanos)> = const { Cell::new((0, 0)) };
-    /// The thread's last place in the order of calls.
-    static LAST_SEQ: Cell<u64> = const { Cell::new(0) };
 }
 
 /// A place in the order of calls: the clock's reading, made unique by the thread's number. The clock is
 /// the same for all threads, so this is a global order; and unlike a shared counter it needs no locked
-/// instruction, which would wait for the device's doorbell to be written out (some 150 ns a launch).
-#[inline]
-fn place(ticks: u64) -> u64 {
-    const THREADS: u32 = 8;
-    let reading = clock::since_start(ticks) << THREADS | u64::from(log::thread_number() & 0xff);
-    // Two readings of a coarse clock may be the same.
-    let place = reading.max(LAST_SEQ.get() + (1 << THREADS));
-    LAST_SEQ.set(place);
-    place
+/// instruction, which would wait until the device's doorbell is written out (some 100 ns a launch).
+pub fn place(ticks: u64, thread: u32) -> u64 {
+    clock::since_start(ticks) << 8 | u64::from(thread & 0xff)
+}
+
+/// The place of this moment on this thread.
+fn place_now() -> u64 {
+    place(clock::ticks(), log::thread_number())
 }
 
 /// The emulated device notes the operation that the call enqueued.
@@ -66,13 +63,12 @@ pub struct Entry {
 pub struct Left {
     entry: Entry,
     left: u64,
-    seq: u64,
 }
 
 impl Left {
     /// The call's place in the order of calls: that of the moment at which it was entered.
     pub fn seq(&self) -> u64 {
-        self.seq
+        place(self.entry.entered, log::thread_number())
     }
 }
 
@@ -85,8 +81,7 @@ pub fn enter() -> Entry {
 /// It returned.
 #[inline]
 pub fn leave(entry: Entry) -> Left {
-    let left = clock::ticks();
-    Left { entry, left, seq: place(entry.entered) }
+    Left { entry, left: clock::ticks() }
 }
 
 /// Writes the call down: `words` puts what is recorded of its arguments; `frame` is the frame pointer of
@@ -106,7 +101,6 @@ pub fn write(
     let call = log::Raw {
         function,
         result,
-        seq: left.seq,
         entered: left.entry.entered,
         left: left.left,
         operation,
@@ -162,13 +156,13 @@ pub fn begin(options: Options) {
     log::warm_up();
     recorder.marks.clear();
     recorder.options = options;
-    recorder.cut = place(clock::ticks());
+    recorder.cut = place_now();
     recorder.began = now();
 }
 
 /// See [`crate::recording::mark`].
 pub fn mark(kind: MarkKind) {
-    let seq = place(clock::ticks());
+    let seq = place_now();
     let at = now();
     let mut frames = Vec::new();
     stack::walk(stack::frame_pointer(), &mut frames);
@@ -180,7 +174,7 @@ pub fn mark(kind: MarkKind) {
 
 /// See [`crate::recording::name_stream`].
 pub fn name_stream(handle: usize, name: &str) {
-    let seq = place(clock::ticks());
+    let seq = place_now();
     let thread = log::thread_number();
     let mut recorder = recorder().lock().unwrap_or_else(PoisonError::into_inner);
     recorder.named.push((seq, thread, handle, name.to_owned()));
