@@ -3,7 +3,7 @@
 //! Their grade binaries are stand-ins of a few lines, without dependencies, so that they build fast.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -201,6 +201,18 @@ fn ctrl_c_ends_the_running_case() {
     let ended = || state().is_empty() || state().contains(") Z ");
     wait_for(&ended);
     assert!(ended(), "the case is still running: {}", state());
+}
+
+#[test]
+fn output_that_nobody_reads_changes_no_exit_code() {
+    let root = workspace();
+    let mut check = command(root.path(), &["check", "wrong"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("xtask runs");
+    drop(check.stdout.take());
+    assert_eq!(check.wait().expect("it ends").code(), Some(1));
 }
 
 #[test]
