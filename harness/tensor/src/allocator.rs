@@ -43,13 +43,16 @@ struct State {
     segments: FxHashMap<u64, Segment>,
     /// Blocks that were dropped and are in use on other streams; one queue a stream, in the order of
     /// its events.
-    waiting: Vec<(Stream, VecDeque<(CudaEvent, Arc<Waiting>)>)>,
+    waiting: Vec<(Stream, Queue)>,
     /// Events that are over, to be used again.
     events: Vec<CudaEvent>,
     fences: Vec<Fence>,
     stats: Stats,
     limit: Option<u64>,
 }
+
+/// Events of one stream, in order, each with a block that waits for it.
+type Queue = VecDeque<(CudaEvent, Arc<Waiting>)>;
 
 /// A block that comes back when the last of its events is over: when nothing holds this any more.
 #[derive(Debug)]

@@ -49,7 +49,7 @@ fn dimension(
             write!(f, ",")?;
             match inner.is_empty() {
                 true => write!(f, " ")?,
-                false => write!(f, "\n{:width$}", "", width = "tensor(".len() + depth - 1)?,
+                false => write!(f, "\n{:width$}", "", width = "tensor(".len() + depth)?,
             }
         }
         first = false;

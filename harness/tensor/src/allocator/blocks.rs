@@ -111,25 +111,20 @@ impl Blocks {
     /// Takes a block back.
     pub fn give(&mut self, id: BlockId) {
         let mut block = *self.at(id);
-        if let Some(before) = self.free_block(block.before) {
-            self.remove(before);
+        if let Some((gone, before)) = self.take_free(block.before) {
             block.start = before.start;
             block.size += before.size;
-            let gone = block.before.take();
             block.before = before.before;
-            self.link(block.before, Some(id), block.after);
-            self.unused.extend(gone);
+            self.unused.push(gone);
         }
-        if let Some(after) = self.free_block(block.after) {
-            self.remove(after);
+        if let Some((gone, after)) = self.take_free(block.after) {
             block.size += after.size;
-            let gone = block.after.take();
             block.after = after.after;
-            self.link(block.before, Some(id), block.after);
-            self.unused.extend(gone);
+            self.unused.push(gone);
         }
         block.free = true;
         *self.at_mut(id) = block;
+        self.link(block.before, Some(id), block.after);
         self.pools[block.pool.0 as usize].insert((block.size, block.start, id));
     }
 
@@ -159,8 +154,15 @@ impl Blocks {
         &mut self.blocks[id.0 as usize]
     }
 
-    fn free_block(&self, id: Option<BlockId>) -> Option<Block> {
-        id.map(|id| *self.at(id)).filter(|block| block.free)
+    /// Takes a neighbour off its free list, if it is free.
+    fn take_free(&mut self, id: Option<BlockId>) -> Option<(BlockId, Block)> {
+        let id = id?;
+        let block = *self.at(id);
+        if !block.free {
+            return None;
+        }
+        self.pools[block.pool.0 as usize].remove(&(block.size, block.start, id));
+        Some((id, block))
     }
 
     fn new_block(&mut self, block: Block) -> BlockId {
@@ -173,16 +175,6 @@ impl Blocks {
                 self.blocks.push(block);
                 BlockId(self.blocks.len() as u32 - 1)
             }
-        }
-    }
-
-    /// Takes a free block off its list.
-    fn remove(&mut self, block: Block) {
-        let pool = &mut self.pools[block.pool.0 as usize];
-        // The list is short, and there is one entry of that size and address.
-        let entry = pool.range((block.size, block.start, BlockId(0))..).next().copied();
-        if let Some(entry) = entry {
-            pool.remove(&entry);
         }
     }
 
@@ -209,5 +201,86 @@ impl Blocks {
         self.link(Some(id), Some(rest_id), block.after);
         self.at_mut(id).size = size;
         self.pools[block.pool.0 as usize].insert((rest.size, start, rest_id));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What must hold of the blocks of all segments: they lie end to end, no two free ones beside
+    /// each other, and the free lists hold the free ones.
+    fn check(blocks: &Blocks, segments: &[(u64, u64)], held: &[BlockId]) {
+        let mut listed: Vec<BlockId> =
+            blocks.pools.iter().flatten().map(|(_, _, id)| *id).collect();
+        let mut found = held.len();
+        for (start, size) in segments {
+            let first = (0..blocks.blocks.len() as u32)
+                .map(BlockId)
+                .find(|id| {
+                    let live = listed.contains(id) || held.contains(id);
+                    live && blocks.at(*id).start == *start
+                })
+                .expect("a segment begins with a block");
+            let (mut next, mut at, mut was_free, mut before) = (Some(first), *start, false, None);
+            while let Some(id) = next {
+                let block = blocks.at(id);
+                assert_eq!((block.start, block.before), (at, before));
+                assert_eq!(block.free, !held.contains(&id));
+                assert!(!(was_free && block.free), "two free neighbours");
+                if block.free {
+                    assert!(listed.contains(&id));
+                    listed.retain(|other| *other != id);
+                } else {
+                    found -= 1;
+                }
+                (at, was_free, before) = (at + block.size, block.free, Some(id));
+                next = block.after;
+            }
+            assert_eq!(at, start + size);
+        }
+        assert!(listed.is_empty() && found == 0);
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_fill_their_segments(
+            steps in prop::collection::vec((any::<bool>(), 0_usize..2, 0_u64..30, 0_usize..100), 1..80),
+        ) {
+            let mut blocks = Blocks::default();
+            let mut segments: Vec<(u64, u64)> = Vec::new();
+            let mut held: Vec<BlockId> = Vec::new();
+            for (take, stream, exponent, pick) in steps {
+                if take || held.is_empty() {
+                    let bytes = (1 << (exponent % 25)) + pick as u64;
+                    let size = block_size(bytes).expect("small");
+                    let pool = blocks.pool(stream, size);
+                    let block = blocks.take(pool, size).unwrap_or_else(|| {
+                        let segment = segment_size(size).expect("small");
+                        // Segments of the driver's lie anywhere; here, with a gap.
+                        let start = segments.last().map_or(1 << 30, |(s, size)| s + size + 4096);
+                        segments.push((start, segment));
+                        blocks.add_segment(pool, start, segment);
+                        blocks.take(pool, size).expect("a new segment is big enough")
+                    });
+                    let (start, got) = blocks.range(block);
+                    prop_assert!(got >= size && start % ROUNDING == 0);
+                    prop_assert!(got - size <= MOST_SMALL, "too much was not split off");
+                    held.push(block);
+                } else {
+                    blocks.give(held.swap_remove(pick % held.len()));
+                }
+                check(&blocks, &segments, &held);
+            }
+            for block in held.drain(..) {
+                blocks.give(block);
+            }
+            check(&blocks, &segments, &[]);
+            let mut whole = blocks.take_whole_segments();
+            whole.sort_unstable();
+            prop_assert_eq!(whole, segments.iter().map(|(start, _)| *start).collect::<Vec<_>>());
+        }
     }
 }
