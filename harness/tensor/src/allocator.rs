@@ -9,10 +9,13 @@
 //! waiting, at each later allocation. A use that was not recorded is not waited for: that is the
 //! race that `record_stream` is there to prevent.
 //!
-//! Size classes, splitting and merging are in [`blocks`]. A stream whose blocks are here stays alive
-//! as long as they do.
+//! Size classes, splitting and merging are in `allocator/blocks.rs`. A stream whose blocks are here
+//! stays alive as long as they do.
+//!
+//! To look at an event is to learn that work is over, so the record holds those queries, and the
+//! order analysis lets what the thread enqueues later come after that work.
 
-pub mod blocks;
+mod blocks;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
