@@ -38,4 +38,5 @@ pub use product::Product;
 pub use streamlings_driver as driver;
 pub use streamlings_grade as grade;
 pub use streamlings_kernels as kernels;
+pub use streamlings_tensor as tensor;
 pub use streamlings_trace as trace;

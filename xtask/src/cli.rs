@@ -34,6 +34,10 @@ pub enum Command {
     /// Tests the course itself: our crates, and that every starter, solution and mutant is graded as
     /// it should be.
     Verify(VerifyArguments),
+    /// Judges scenarios (`.case` files, or folders of them) and recorded traces.
+    ///
+    /// Exit codes: 0 all is as expected and no trace has a race, 1 something is not.
+    Judge(JudgeArguments),
     /// Measures the speed targets and prints one table.
     Bench,
     /// Makes the kernels' PTX anew from their CUDA C++ sources.
@@ -82,6 +86,13 @@ pub struct VerifyArguments {
 
     #[command(flatten)]
     pub run: RunArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct JudgeArguments {
+    /// Files to judge.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -2,5 +2,6 @@
 
 pub mod bench;
 pub mod check;
+pub mod judge;
 pub mod ptx;
 pub mod verify;

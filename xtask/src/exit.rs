@@ -7,7 +7,7 @@ use streamlings_grade::Outcome;
 pub enum Exit {
     /// 0: all that was asked for passed.
     Success,
-    /// 1: something is unsolved (`check`), or not as it should be (`verify`, `ptx --check`).
+    /// 1: something is unsolved (`check`), or not as it should be (`verify`, `judge`, `ptx --check`).
     Unsolved,
     /// 2: the command line is wrong, or names an exercise that there is not.
     Usage,

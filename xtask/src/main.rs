@@ -34,6 +34,7 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Check(arguments) => commands::check::run(&cli.root(), arguments),
         Command::Verify(arguments) => commands::verify::run(&cli.root(), arguments),
+        Command::Judge(arguments) => commands::judge::run(arguments),
         Command::Bench => commands::bench::run(&cli.root()),
         Command::Ptx(arguments) => commands::ptx::run(&cli.root(), arguments),
     };

@@ -76,8 +76,10 @@ pub fn device() -> Result<Device, NoDevice> {
 ///
 /// Calls are always written down; a recording says from where to where they are of interest.
 pub mod recording {
-    use super::{MarkKind, Trace, record};
+    use super::record::{self, log::MarkCode};
+    use super::{MarkKind, Trace};
     use std::path::PathBuf;
+    use streamlings_trace::Range;
 
     /// What to record, and how.
     #[derive(Debug, Clone, Default)]
@@ -101,6 +103,49 @@ pub mod recording {
     /// Adds a mark at this point.
     pub fn mark(kind: MarkKind) {
         record::mark(kind);
+    }
+
+    /// Whether a recording is in progress.
+    pub fn is_on() -> bool {
+        record::is_on()
+    }
+
+    /// Leaves the calls that `calls` makes on this thread out of the record: the harness's own, such
+    /// as an allocator polling its events, which the program under test cannot rely on.
+    pub fn unseen<R>(calls: impl FnOnce() -> R) -> R {
+        record::unseen(calls)
+    }
+
+    /// A caching allocator hands a block out, for use on the stream of that handle. This mark and the
+    /// five below cost about as much as a recorded call while a recording is in progress, and nothing
+    /// otherwise.
+    pub fn block_out(range: Range, stream: usize) {
+        record::mark_range(MarkCode::BlockOut, range, stream);
+    }
+
+    /// It takes the block back.
+    pub fn block_back(range: Range) {
+        record::mark_range(MarkCode::BlockBack, range, 0);
+    }
+
+    /// record_stream: the block is also in use on the stream of that handle.
+    pub fn block_use(range: Range, stream: usize) {
+        record::mark_range(MarkCode::BlockUse, range, stream);
+    }
+
+    /// The host reads these bytes.
+    pub fn host_read(range: Range) {
+        record::mark_range(MarkCode::HostRead, range, 0);
+    }
+
+    /// The host writes these bytes.
+    pub fn host_write(range: Range) {
+        record::mark_range(MarkCode::HostWrite, range, 0);
+    }
+
+    /// The host gives these bytes back.
+    pub fn host_drop(range: Range) {
+        record::mark_range(MarkCode::HostDrop, range, 0);
     }
 
     /// Gives a stream, by its handle, the name that reports use for it; for good, whether or not a

@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cudarc::driver::sys::CUresult;
 use cudarc::driver::{CudaContext, CudaEvent, DriverError};
 use rustc_hash::FxHashMap;
+use streamlings_driver::recording;
 
 use self::blocks::{BlockId, Blocks, block_size, segment_size};
 use crate::error::{Error, Result};
@@ -49,7 +50,6 @@ struct State {
     waiting: Vec<(Stream, Queue)>,
     /// Events that are over, to be used again.
     events: Vec<CudaEvent>,
-    fences: Vec<Fence>,
     stats: Stats,
     limit: Option<u64>,
 }
@@ -61,17 +61,6 @@ type Queue = VecDeque<(CudaEvent, Arc<Waiting>)>;
 #[derive(Debug)]
 struct Waiting {
     block: BlockId,
-    owner: Stream,
-}
-
-/// One thread has seen that `user` is done with blocks of `owner`; another that takes such a block
-/// has not seen it, and makes the stream wait, which costs nothing on the device.
-#[derive(Debug)]
-struct Fence {
-    owner: Stream,
-    user: usize,
-    seen_by: u64,
-    event: CudaEvent,
 }
 
 /// How much is allocated, and how. Sizes are in bytes, of blocks as they were rounded.
@@ -113,7 +102,6 @@ impl Allocator {
         let size = block_size(bytes).ok_or_else(|| self.0.out_of_memory(bytes))?;
         let mut state = self.0.lock();
         state.poll()?;
-        state.pass_fences(stream)?;
         let pool = state.blocks.pool(stream.handle(), size);
         let block = match state.blocks.take(pool, size) {
             Some(block) => {
@@ -213,9 +201,9 @@ impl Shared {
             }
         }
         let mut state = self.lock();
-        for (user, queue) in waiting {
+        for (_, queue) in waiting {
             for (event, waiting) in queue {
-                state.over(&user, event, waiting);
+                state.over(event, waiting);
             }
         }
         let starts = state.blocks.take_whole_segments();
@@ -229,7 +217,7 @@ impl Shared {
     }
 
     /// A block is dropped that is in use on other streams.
-    fn give_later(&self, block: BlockId, owner: &Stream, uses: Vec<Stream>) {
+    fn give_later(&self, block: BlockId, uses: Vec<Stream>) {
         let mut state = self.lock();
         let mut events: Vec<CudaEvent> = Vec::new();
         while let (true, Some(event)) = (events.len() < uses.len(), state.events.pop()) {
@@ -237,7 +225,7 @@ impl Shared {
         }
         // An event record waits for a place where its stream's queue is full.
         drop(state);
-        let waiting = Arc::new(Waiting { block, owner: owner.clone() });
+        let waiting = Arc::new(Waiting { block });
         let mut recorded = Vec::new();
         for user in uses {
             let event = events.pop().map_or_else(|| self.context.new_event(None), Ok);
@@ -277,9 +265,15 @@ impl State {
         let Some((stream, _)) = self.waiting.first() else { return Ok(()) };
         // A thread may get here before it has called the driver at all.
         stream.cuda().context().bind_to_thread()?;
+        // What the allocator sees here the program cannot rely on: it is left out of the record, and
+        // the block's mark stands for it.
+        recording::unseen(|| self.poll_events())
+    }
+
+    fn poll_events(&mut self) -> Result<(), DriverError> {
         let mut queues = std::mem::take(&mut self.waiting);
         let mut result = Ok(());
-        queues.retain_mut(|(user, queue)| {
+        queues.retain_mut(|(_, queue)| {
             while let Some((event, _)) = queue.front() {
                 match event.try_is_complete() {
                     Ok(true) => {}
@@ -290,7 +284,7 @@ impl State {
                     }
                 }
                 if let Some((event, waiting)) = queue.pop_front() {
-                    self.over(user, event, waiting);
+                    self.over(event, waiting);
                 }
             }
             false
@@ -300,19 +294,8 @@ impl State {
     }
 
     /// This thread has seen that the event is complete.
-    fn over(&mut self, user: &Stream, event: CudaEvent, waiting: Arc<Waiting>) {
-        let (seen_by, owner) = (thread_number(), waiting.owner.clone());
-        let mut fence = Fence { owner, user: user.handle(), seen_by, event };
-        let same = |other: &&mut Fence| other.owner == fence.owner && other.user == fence.user;
-        match self.fences.iter_mut().find(same) {
-            // A later event on the same stream covers the earlier one.
-            Some(known) => std::mem::swap(known, &mut fence),
-            None => {
-                self.fences.push(fence);
-                return self.last_over(waiting);
-            }
-        }
-        self.events.push(fence.event);
+    fn over(&mut self, event: CudaEvent, waiting: Arc<Waiting>) {
+        self.events.push(event);
         self.last_over(waiting);
     }
 
@@ -322,30 +305,6 @@ impl State {
             self.blocks.give(waiting.block);
         }
     }
-
-    /// This thread takes a block of `owner`'s.
-    fn pass_fences(&mut self, owner: &Stream) -> Result<(), DriverError> {
-        if self.fences.is_empty() {
-            return Ok(());
-        }
-        let thread = thread_number();
-        let due = |fence: &Fence| fence.owner == *owner && fence.seen_by != thread;
-        while let Some(index) = self.fences.iter().position(due) {
-            owner.cuda().wait(&self.fences[index].event)?;
-            self.events.push(self.fences.swap_remove(index).event);
-        }
-        Ok(())
-    }
-}
-
-/// Threads by a number of our own: cheaper to compare than a `ThreadId`.
-fn thread_number() -> u64 {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    thread_local! {
-        static NUMBER: u64 = NEXT.fetch_add(1, Ordering::Relaxed);
-    }
-    NUMBER.with(|number| *number)
 }
 
 /// A block of device memory; dropping it hands it back to its allocator.
@@ -403,7 +362,7 @@ impl Drop for Memory {
         } else {
             state.stats.waiting += self.size;
             drop(state);
-            self.shared.give_later(self.block, &self.stream, uses);
+            self.shared.give_later(self.block, uses);
         }
     }
 }

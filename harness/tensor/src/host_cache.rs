@@ -8,8 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaContext, CudaEvent};
 use rustc_hash::FxHashMap;
+use streamlings_driver::recording;
 
 use crate::error::Result;
+use crate::marks;
 use crate::raw::{PinnedBuffer, Receiving};
 use crate::stream::Stream;
 
@@ -60,14 +62,18 @@ impl HostCache {
         self.context.bind_to_thread()?;
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let of_that_length = idle.entry(len).or_default();
-        let free = of_that_length.iter().position(Idle::is_free);
+        // What the cache sees here the program cannot rely on: it is left out of the record, and the
+        // buffer's mark stands for it.
+        let free = recording::unseen(|| of_that_length.iter().position(Idle::is_free));
         let free = free.map(|index| of_that_length.swap_remove(index));
         drop(idle);
-        match free.map(|idle| idle.held) {
-            Some(Held::Buffer(buffer)) => Ok(buffer),
-            Some(Held::Receiving(receiving)) => receiving.wait(),
-            None => Ok(PinnedBuffer::new(&self.context, len)?),
-        }
+        let buffer = match free.map(|idle| idle.held) {
+            Some(Held::Buffer(buffer)) => buffer,
+            Some(Held::Receiving(receiving)) => recording::unseen(|| receiving.wait())?,
+            None => PinnedBuffer::new(&self.context, len)?,
+        };
+        marks::pinned_out(buffer.address(), buffer.len() as u64 * 4);
+        Ok(buffer)
     }
 
     /// Keeps a dropped buffer that the device may still read on some streams.
@@ -78,6 +84,16 @@ impl HostCache {
             Held::Buffer(buffer) => buffer.len(),
             Held::Receiving(receiving) => receiving.len(),
         };
+        let (start, size, writer) = match &held {
+            Held::Buffer(buffer) => (buffer.address(), buffer.len() as u64 * 4, None),
+            Held::Receiving(receiving) => match receiving.target() {
+                Some((start, size, stream)) => (start, size, Some(stream)),
+                None => (0, 0, None),
+            },
+        };
+        let users = uses.iter().map(Stream::handle).chain(writer);
+        users.for_each(|stream| marks::pinned_use(start, size, stream));
+        marks::block_back(start, size);
         match uploads {
             Ok(uploads) => {
                 let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);

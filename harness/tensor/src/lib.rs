@@ -49,7 +49,6 @@ pub use autograd::no_grad;
 pub use device::{Device, spin};
 pub use error::{Error, Result};
 pub use host::{Download, HostTensor, PinnedTensor};
-pub use marks::{marks, set_marks};
 pub use select::Index;
 pub use stream::{Event, Stream, current_stream, with_stream};
 pub use tensor::Tensor;

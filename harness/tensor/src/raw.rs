@@ -294,7 +294,10 @@ impl PinnedBuffer {
                 Ok(())
             });
         match started.and_then(|()| Ok(stream.record_event(None)?)) {
-            Ok(done) => Ok(Receiving { buffer: Some(self), done }),
+            Ok(done) => {
+                let stream = stream.cu_stream() as usize;
+                Ok(Receiving { buffer: Some(self), done, stream })
+            }
             Err(error) => {
                 // The copy may be under way.
                 self.context.record_err(stream.synchronize());
@@ -322,12 +325,20 @@ pub struct Receiving {
     /// `None` only while dropping.
     buffer: Option<PinnedBuffer>,
     done: CudaEvent,
+    /// Where the copy runs.
+    stream: usize,
 }
 
 impl Receiving {
     /// How many floats the buffer holds.
     pub fn len(&self) -> usize {
         self.buffer.as_ref().map_or(0, PinnedBuffer::len)
+    }
+
+    /// The bytes that are written, and the handle of the stream that writes them.
+    pub fn target(&self) -> Option<(u64, u64, usize)> {
+        let buffer = self.buffer.as_ref()?;
+        Some((buffer.address(), buffer.len() as u64 * 4, self.stream))
     }
 
     /// Whether the copy is done; does not wait.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use streamlings_driver::recording;
 use streamlings_tensor::nn::{Mlp, sgd_step, zero_grad};
 use streamlings_tensor::{
-    Device, PinnedTensor, Result, Stream, Tensor, current_stream, set_marks, spin, with_stream,
+    Device, PinnedTensor, Result, Stream, Tensor, current_stream, spin, with_stream,
 };
 use streamlings_trace::order::races;
 use streamlings_trace::order::report::{Race, What};
@@ -17,11 +17,9 @@ fn record(seed: Option<u64>, body: impl FnOnce() -> Result<()>) -> Result<Trace>
     static ONE: Mutex<()> = Mutex::new(());
     let _one: MutexGuard<()> = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     Device::get()?.synchronize()?;
-    set_marks(true);
     recording::begin(recording::Options { seed, ..Default::default() });
     let result = body().and_then(|()| Device::get()?.synchronize());
     let trace = recording::finish();
-    set_marks(false);
     result.map(|()| trace)
 }
 

@@ -19,6 +19,12 @@
 //! | | all that a thread did | all after it was joined |
 //!
 //! A stream that no recorded call made is taken for a thread's own default stream, a blocking one.
+//!
+//! A caching allocator hands a block out again only when it has seen the streams that were recorded
+//! on it (`BlockUse`) reach the point at which it was handed back. Its polling is not in the record,
+//! or a program's verdict would depend on when it happened; the block's `BlockOut` stands for it, and
+//! orders what those streams did to the block in that life before whatever comes next, and no more.
+//!
 //! cuMemFree, cuMemFreeHost and module loads hold the host but CUDA does not promise it: no edge.
 //!
 //! **Accesses.** Kernels, copies and memsets touch what they name. A stream-ordered allocation and
@@ -226,6 +232,7 @@ impl Order {
                 self.finder.end_life(&mut self.shadow, *range, point);
             }
             MarkKind::BlockOut { range, stream: _ } => {
+                finder.settle(shadow, &self.edges, *range);
                 finder.begin_life(shadow, *range, LifeKind::Block, point);
             }
             MarkKind::BlockBack { range } => finder.block_back(shadow, *range, point),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use streamlings_kernels::{Args, ParamKind, Role};
 use streamlings_trace::*;
 
-use super::log::Entry;
+use super::log::{Entry, MarkCode, What};
 use super::symbols::Symbols;
 use crate::api::Function;
 use crate::functions::{self, LAUNCH_FIXED};
@@ -161,12 +161,19 @@ impl Decoder {
     /// `None` if only what stays alive is of interest.
     pub fn decode(&mut self, raw: &Entry, spans: Option<&Spans>) -> Option<Vec<Item>> {
         let mut made = Vec::new();
-        let op = self.op(raw, &mut made);
+        let function = match raw.what {
+            What::Call(function) => function,
+            What::Mark(code) => {
+                spans?;
+                return Some(self.mark(raw, code));
+            }
+        };
+        let op = self.op(function, raw, &mut made);
         let spans = spans?;
         let stack = self.stack(&raw.frames);
         let emulated = matches!(crate::backend::backend(), crate::backend::Backend::Emulated(_));
         let ran = spans.get(if emulated { &raw.operation } else { &raw.seq }).copied();
-        let function = self.name(raw.function.name());
+        let function = self.name(function.name());
         let call = |op, ran| {
             Item::Call(Call {
                 seq: Seq(raw.seq),
@@ -186,12 +193,30 @@ impl Decoder {
         Some(items)
     }
 
-    fn op(&mut self, raw: &Entry, made: &mut Vec<Op>) -> Op {
+    fn mark(&mut self, raw: &Entry, code: MarkCode) -> Vec<Item> {
+        let word = |index: usize| raw.words.get(index).copied().unwrap_or(0);
+        let range = Range { start: word(0), end: word(1) };
+        // A stream that nothing is known of yet is a default stream, which needs no item.
+        let mut stream = || self.stream(word(2), raw.thread, &mut Vec::new());
+        let kind = match code {
+            MarkCode::BlockOut => MarkKind::BlockOut { range, stream: stream() },
+            MarkCode::BlockBack => MarkKind::BlockBack { range },
+            MarkCode::BlockUse => MarkKind::BlockUse { range, stream: stream() },
+            MarkCode::HostRead => MarkKind::HostRead { range },
+            MarkCode::HostWrite => MarkKind::HostWrite { range },
+            MarkCode::HostDrop => MarkKind::HostDrop { range },
+        };
+        let stack = self.stack(&raw.frames);
+        let (seq, thread) = (Seq(raw.seq), ThreadId(raw.thread));
+        vec![Item::Mark(Mark { seq, thread, at: raw.entered, kind, stack })]
+    }
+
+    fn op(&mut self, function: Function, raw: &Entry, made: &mut Vec<Op>) -> Op {
         use Function::*;
         let word = |index: usize| raw.words.get(index).copied().unwrap_or(0);
         let ok = raw.result == sys::CUDA_SUCCESS;
         let thread = raw.thread;
-        match raw.function {
+        match function {
             cuStreamCreate | cuStreamCreateWithPriority if ok => {
                 let blocking = word(1) as u32 & STREAM_NON_BLOCKING == 0;
                 let stream = self.new_stream();
@@ -276,7 +301,7 @@ impl Decoder {
                 let stream = self.stream(word(1), thread, made);
                 self.launch(stream, &raw.words)
             }
-            _ => self.copy_or_set(raw, made),
+            _ => self.copy_or_set(function, raw, made),
         }
     }
 
@@ -285,11 +310,11 @@ impl Decoder {
         Op::Alloc { range: Range::new(address, length), stream }
     }
 
-    fn copy_or_set(&mut self, raw: &Entry, made: &mut Vec<Op>) -> Op {
+    fn copy_or_set(&mut self, function: Function, raw: &Entry, made: &mut Vec<Op>) -> Op {
         use Function::*;
         let word = |index: usize| raw.words.get(index).copied().unwrap_or(0);
         let [target, source, bytes] = [word(0), word(1), word(2)];
-        let (dst, src, stream) = match raw.function {
+        let (dst, src, stream) = match function {
             cuMemcpyHtoD_v2 | cuMemcpyHtoDAsync_v2 => {
                 (Self::device_place(target, bytes), self.host_place(source, bytes), 3)
             }

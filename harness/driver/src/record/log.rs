@@ -12,7 +12,8 @@ use crate::sys::CUresult;
 
 /// One call, as it is written down, but for its arguments and its callers.
 pub struct Raw {
-    pub function: Function,
+    /// The index of a [`Function`], or a [`MarkCode`].
+    pub code: u16,
     pub result: CUresult,
     /// In ticks of [`clock`](super::clock).
     pub entered: u64,
@@ -23,11 +24,57 @@ pub struct Raw {
     pub waited: Nanos,
 }
 
-/// One call, read back.
+/// What an entry is of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum What {
+    /// A driver call.
+    Call(Function),
+    /// A mark of the harness.
+    Mark(MarkCode),
+}
+
+/// The marks that are written like calls, with a range and perhaps a stream, because they are as
+/// frequent: see [`MarkKind`](streamlings_trace::MarkKind).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MarkCode {
+    BlockOut,
+    BlockBack,
+    BlockUse,
+    HostRead,
+    HostWrite,
+    HostDrop,
+}
+
+impl MarkCode {
+    const ALL: [MarkCode; 6] = [
+        MarkCode::BlockOut,
+        MarkCode::BlockBack,
+        MarkCode::BlockUse,
+        MarkCode::HostRead,
+        MarkCode::HostWrite,
+        MarkCode::HostDrop,
+    ];
+
+    /// Its code: behind those of all functions.
+    pub fn code(self) -> u16 {
+        (Function::COUNT + self as usize) as u16
+    }
+}
+
+impl What {
+    fn of(code: usize) -> Option<What> {
+        match Function::from_index(code) {
+            Some(function) => Some(What::Call(function)),
+            None => MarkCode::ALL.get(code.checked_sub(Function::COUNT)?).copied().map(What::Mark),
+        }
+    }
+}
+
+/// One entry, read back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     pub thread: u32,
-    pub function: Function,
+    pub what: What,
     pub result: CUresult,
     pub seq: u64,
     pub entered: Nanos,
@@ -201,7 +248,7 @@ pub fn push(raw: Raw, words: impl FnOnce(&mut Writer), frames: impl FnOnce(&mut 
     let word_count = (before_words - before_frames) as u64;
     let frame_count = (before_frames - writer.left()) as u64;
     head.store(
-        raw.function as u64
+        u64::from(raw.code)
             | (u64::from(raw.result) & 0xff_ffff) << 16
             | if emulated { EMULATED } else { 0 }
             | word_count << 41
@@ -250,7 +297,7 @@ fn read_chunk(thread: u32, mut chunk: &[u64], rate: Rate, entries: &mut Vec<Entr
     while let [head, entered, left, rest @ ..] = chunk {
         let words = (head >> 41 & 0x7f) as usize;
         let frames = (head >> 48) as usize;
-        let Some(function) = Function::from_index((head & 0xffff) as usize) else { return };
+        let Some(what) = What::of((head & 0xffff) as usize) else { return };
         let (operation, waited, rest) = match rest {
             [operation, waited, rest @ ..] if head & EMULATED != 0 => (*operation, *waited, rest),
             _ => (0, 0, rest),
@@ -259,7 +306,7 @@ fn read_chunk(thread: u32, mut chunk: &[u64], rate: Rate, entries: &mut Vec<Entr
         let (frames, rest) = rest.split_at(frames);
         entries.push(Entry {
             thread,
-            function,
+            what,
             result: (head >> 16 & 0xff_ffff) as u32,
             seq: super::place(*entered, thread),
             entered: rate.nanos(*entered),
@@ -286,7 +333,7 @@ mod tests {
             let words: Vec<u64> = (0..index % 20).collect();
             let frames: Vec<u64> = (0..index % 5).map(|frame| index * 100 + frame).collect();
             let raw = Raw {
-                function: functions[index as usize % 2],
+                code: functions[index as usize % 2] as u16,
                 result: if index % 3 == 0 { 700 } else { 0 },
                 entered: start + index * 10,
                 left: start + index * 10 + 1,
@@ -305,7 +352,7 @@ mod tests {
         for (entry, index) in own_entries.zip(1..) {
             assert!(entry.seq > last);
             last = entry.seq;
-            assert_eq!(entry.function, functions[index as usize % 2]);
+            assert_eq!(entry.what, What::Call(functions[index as usize % 2]));
             assert_eq!(entry.result, if index % 3 == 0 { 700 } else { 0 });
             assert_eq!((entry.operation, entry.waited), (index % 2, index % 2 * 5));
             assert_eq!(entry.words, (0..index % 20).collect::<Vec<u64>>());

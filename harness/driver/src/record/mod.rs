@@ -11,6 +11,7 @@ mod symbols;
 pub mod timestamps;
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use streamlings_trace::{DeviceKind, Header, Item, Mark, MarkKind, Nanos, Seq, ThreadId, Trace};
@@ -27,7 +28,12 @@ thread_local! {
     /// What the emulated device says of the call in progress: the operation it enqueued, and how
     /// long it kept the thread waiting.
     static EMULATED: Cell<(u64, Nanos)> = const { Cell::new((0, 0)) };
+    /// The harness's own calls, which are not the program's.
+    static UNSEEN: Cell<bool> = const { Cell::new(false) };
 }
+
+/// Whether a recording is in progress.
+static ON: AtomicBool = AtomicBool::new(false);
 
 /// A place in the order of calls: the clock's reading, made unique by the thread's number. The clock is
 /// the same for all threads, so this is a global order; and unlike a shared counter it needs no locked
@@ -94,12 +100,15 @@ pub fn write(
     frame: usize,
     words: impl FnOnce(&mut log::Writer),
 ) {
+    if UNSEEN.get() {
+        return;
+    }
     let (operation, waited) = EMULATED.get();
     if (operation, waited) != (0, 0) {
         EMULATED.set((0, 0));
     }
     let call = log::Raw {
-        function,
+        code: function as u16,
         result,
         entered: left.entry.entered,
         left: left.left,
@@ -134,6 +143,42 @@ fn recorder() -> &'static Mutex<Recorder> {
     })
 }
 
+/// See [`crate::recording::is_on`].
+#[inline]
+pub fn is_on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
+/// See [`crate::recording::unseen`].
+pub fn unseen<R>(calls: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            UNSEEN.set(self.0);
+            EMULATED.set((0, 0));
+        }
+    }
+    let _restore = Restore(UNSEEN.replace(true));
+    calls()
+}
+
+/// Writes one of the frequent marks, if a recording is in progress.
+#[inline(never)]
+pub fn mark_range(code: log::MarkCode, range: streamlings_trace::Range, stream: usize) {
+    if !is_on() {
+        return;
+    }
+    let now = clock::ticks();
+    let call =
+        log::Raw { code: code.code(), result: 0, entered: now, left: now, operation: 0, waited: 0 };
+    let words = |words: &mut log::Writer| {
+        words.put(range.start);
+        words.put(range.end);
+        words.put(stream as u64);
+    };
+    log::push(call, words, |frames| stack::walk(stack::frame_pointer(), frames));
+}
+
 /// See [`crate::recording::begin`].
 pub fn begin(options: Options) {
     let mut recorder = recorder().lock().unwrap_or_else(PoisonError::into_inner);
@@ -158,6 +203,7 @@ pub fn begin(options: Options) {
     recorder.options = options;
     recorder.cut = place_now();
     recorder.began = now();
+    ON.store(true, Ordering::Relaxed);
 }
 
 /// See [`crate::recording::mark`].
@@ -182,6 +228,7 @@ pub fn name_stream(handle: usize, name: &str) {
 
 /// See [`crate::recording::finish`].
 pub fn finish() -> Trace {
+    ON.store(false, Ordering::Relaxed);
     let mut guard = recorder().lock().unwrap_or_else(PoisonError::into_inner);
     let recorder = &mut *guard;
     let spans = match backend() {

@@ -276,6 +276,20 @@ impl Finder {
         self.lives.insert(life, Life { kind, name, out, uses: Vec::new(), back: None });
     }
 
+    /// A block is handed out again: what the streams recorded on it did to it before it was handed back
+    /// is over.
+    pub fn settle(&mut self, shadow: &mut Shadow, edges: &Edges, range: Range) {
+        let lives = &self.lives;
+        shadow.settle(range, |tenant, access| {
+            let Some(life) = lives.get(&tenant.life) else { return false };
+            let stream = edges.lane(access.epoch.lane).and_then(Lane::stream);
+            life.kind == LifeKind::Block
+                && access.life == tenant.life
+                && life.back.is_some_and(|back| access.seq < back.seq)
+                && life.uses.iter().any(|(on, _)| Some(*on) == stream)
+        });
+    }
+
     /// The driver takes the memory back.
     pub fn end_life(&mut self, shadow: &mut Shadow, range: Range, back: Point) {
         self.block_back(shadow, range, back);

@@ -158,6 +158,18 @@ impl Shadow {
         self.remembered = self.remembered.saturating_add_signed(delta);
     }
 
+    /// Forgets the accesses that `over` names: they are known to be done, by a way of their own.
+    pub fn settle(&mut self, range: Range, mut over: impl FnMut(&Tenant, &Remembered) -> bool) {
+        let mut settled = 0;
+        self.on(range, |_, segment| {
+            let (before, tenant) = (segment.history.len(), segment.tenant);
+            segment.history.retain(|access| !over(&tenant, access));
+            settled += before - segment.history.len();
+            0
+        });
+        self.remembered -= settled;
+    }
+
     /// Who has the bytes of a range now, one after the other.
     pub fn tenants(&self, range: Range) -> impl Iterator<Item = Tenant> {
         let before = self.segments.range(..range.start).next_back();
