@@ -12,7 +12,7 @@ use streamlings::trace::order::races;
 use streamlings::trace::order::report::{Access, Race, What};
 use streamlings::trace::regions::{regions, regions_named};
 use streamlings::trace::timing::Timeline;
-use streamlings::trace::{AccessKind, Call, Frame, Item, ThreadId, Trace};
+use streamlings::trace::{AccessKind, Call, Item, ThreadId, Trace};
 
 use crate::programs;
 
@@ -83,17 +83,13 @@ fn access(access: &Access) -> String {
         (_, AccessKind::Write) => " writes",
         (_, AccessKind::Update) => " updates",
     };
-    format!("{what}{did} on {} {}", plain(&access.actor), at(access.at.as_ref()))
+    format!("{what}{did} on {} {}", plain(&access.actor), programs::mark(access.at.as_ref()))
 }
 
 fn block(block: &Block, main: Option<ThreadId>) -> String {
     let on = block.stream_name.as_deref().map_or("the device", plain);
     let thread = if Some(block.thread) == main { "" } else { " in another thread" };
-    format!("block: {:?} on {on} {}{thread}", block.reason, at(block.at.as_ref()))
-}
-
-fn at(frame: Option<&Frame>) -> String {
-    programs::mark(frame)
+    format!("block: {:?} on {on} {}{thread}", block.reason, programs::mark(block.at.as_ref()))
 }
 
 fn plain(name: &str) -> &str {

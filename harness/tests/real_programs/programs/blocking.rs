@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, LockedBuffer};
 use streamlings::trace::overlap::overlap;
-use streamlings::trace::{Call, Trace};
+use streamlings::trace::{Call, DeviceKind, Trace};
 
 use crate::support::{Lab, N, cust_stream, watched};
 use crate::verdict::{watched_blocks, work_at};
@@ -149,8 +149,9 @@ fn overlapped(trace: &Trace, corrected: bool) -> Result<(), String> {
     if as_expected { Ok(()) } else { Err(format!("{:?}, {overlap:?}", overlap.share())) }
 }
 
-/// The download's call lasted while both launches were made; the one on its stream ran after it, the
-/// other before; and neither launch held its thread.
+/// As published, the launch on the download's stream ran after the download. On the emulated device,
+/// which has no lock that one thread's call could keep from another's, the launch on a stream of its own
+/// ran before it, and neither launch held its thread.
 fn ordered_behind(trace: &Trace, corrected: bool) -> Result<(), String> {
     if corrected {
         return Ok(());
@@ -165,10 +166,12 @@ fn ordered_behind(trace: &Trace, corrected: bool) -> Result<(), String> {
     else {
         return Err("no times".into());
     };
-    let as_expected = within(behind)
-        && within(beside)
-        && after.start >= copied.end
-        && meanwhile.end <= copied.start
-        && [behind, beside].iter().all(|call| call.waited.unwrap_or(0) == 0);
-    if as_expected { Ok(()) } else { Err(format!("{download:?}\n{behind:?}\n{beside:?}")) }
+    let emulated = trace.header.device.kind == DeviceKind::Emulated;
+    let unhindered = [behind, beside].iter().all(|call| within(call) && call.waited == Some(0))
+        && meanwhile.end <= copied.start;
+    if after.start >= copied.end && (unhindered || !emulated) {
+        Ok(())
+    } else {
+        Err(format!("{download:?}\n{behind:?}\n{beside:?}"))
+    }
 }

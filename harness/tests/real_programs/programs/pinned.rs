@@ -150,12 +150,13 @@ fn cust_download_into_a_vec(lab: &Lab, corrected: bool) -> Outcome {
     let mut target = LockedBuffer::new(&0.0_f32, N)?;
 
     lab.cust_spin(&main, 5)?;
-    // SAFETY: both targets live until the stream is synchronized.
     if corrected {
+        // SAFETY: the target lives until the stream is synchronized.
         watched("download", || unsafe { x.async_copy_to(&mut target, &main) })?;
         main.synchronize()?;
         plain.copy_from_slice(&target);
     } else {
+        // SAFETY: the call itself waits for a copy to pageable memory.
         watched("download", || unsafe { x.async_copy_to(&mut plain, &main) })?; // [download]
     }
     assert_eq!(plain[N - 1], 1.0);
