@@ -19,10 +19,13 @@ pub struct Criterion {
 }
 
 impl Criterion {
-    /// That of its parts which is farthest from being met.
+    /// That of its parts which is farthest from being met, of those that this version has.
     pub fn state(&self) -> State {
-        let mut states = self.parts.iter().map(|part| part.state);
-        if states.clone().all(|state| state == State::Met) {
+        let states = self.parts.iter().map(|part| part.state);
+        let mut states = states.filter(|state| *state != State::NotInThisVersion);
+        if states.clone().next().is_none() {
+            State::NotChecked
+        } else if states.clone().all(|state| state == State::Met) {
             State::Met
         } else if states.clone().all(State::is_met_somewhere) {
             State::MetOnTheEmulatedDevice
@@ -57,6 +60,8 @@ pub enum State {
     NotMet,
     /// This check did not look.
     NotChecked,
+    /// The course does not have this exercise yet.
+    NotInThisVersion,
 }
 
 impl State {
@@ -73,12 +78,19 @@ impl State {
             }
             State::NotMet => "not met",
             State::NotChecked => "not checked",
+            State::NotInThisVersion => "not part of this version",
         }
     }
 }
 
-/// The state of the criterion after these exercises were graded on this device.
-pub fn of(whose: Whose, exercises: &[ExerciseReport], device: Option<&Device>) -> Criterion {
+/// The state of the criterion after these exercises were graded on this device; `course` names all
+/// that there are.
+pub fn of(
+    whose: Whose,
+    course: &[&str],
+    exercises: &[ExerciseReport],
+    device: Option<&Device>,
+) -> Criterion {
     let passed = |name: &str| {
         let exercise = exercises.iter().find(|exercise| exercise.name == name)?;
         if !exercise.outcome.is_about_the_code() {
@@ -86,11 +98,15 @@ pub fn of(whose: Whose, exercises: &[ExerciseReport], device: Option<&Device>) -
         }
         Some((exercise, exercise.outcome == Outcome::Passed))
     };
+    let unchecked = |name: &str| match course.contains(&name) {
+        true => State::NotChecked,
+        false => State::NotInThisVersion,
+    };
     let on_gpu = device.is_some_and(|device| device.kind == DeviceKind::Gpu);
     let mut parts = Vec::new();
 
     let (state, detail) = match passed("event_timing") {
-        None => (State::NotChecked, String::new()),
+        None => (unchecked("event_timing"), String::new()),
         Some((_, false)) => (State::NotMet, String::new()),
         Some((exercise, true)) => {
             let figures = exercise.cases.iter().flat_map(|case| &case.verdict.figures);
@@ -102,7 +118,7 @@ pub fn of(whose: Whose, exercises: &[ExerciseReport], device: Option<&Device>) -
     parts.push(Part { what: "02 event_timing passes with the gap shown, on a GPU", state, detail });
 
     let state = match passed("accidental_syncs") {
-        None => State::NotChecked,
+        None => unchecked("accidental_syncs"),
         Some((_, false)) => State::NotMet,
         Some((_, true)) => State::Met,
     };

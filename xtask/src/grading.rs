@@ -77,7 +77,8 @@ pub fn grade(
         reports.push(grade_one(exercise, package, program, supervisor, &progress));
     }
     let (device, remarks) = device.unwrap_or_default();
-    let criterion = criterion::of(whose, &reports, device.as_ref());
+    let names: Vec<&str> = course.exercises.iter().map(|e| e.name.as_str()).collect();
+    let criterion = criterion::of(whose, &names, &reports, device.as_ref());
     let total = course.exercises.len();
     Ok(Report { device, remarks, exercises: reports, criterion, whose, total })
 }

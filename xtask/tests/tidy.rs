@@ -94,6 +94,24 @@ fn paths_are_found_in_prose() {
 }
 
 #[test]
+fn nothing_speaks_of_somebodys_machine() {
+    let folder = |path: &str| format!("{path}/");
+    // Written so that this file does not find itself.
+    let homes = ["/home", "/root", "/Users", "C:\\Users", "/workspace"].map(folder);
+    // Examples that mean nobody's.
+    let examples = [["/home", "me/"].join("/"), ["/home", "you/"].join("/")];
+    let texts = ["rs", "md", "toml", "py", "cu", "yml", "snap", "case"];
+    let mut found = Vec::new();
+    let here = texts.iter().flat_map(|extension| with_extension(files(""), extension));
+    for file in here.chain(files(".ci")).chain(files(".github")).chain(files(".cargo")) {
+        let text = examples.iter().fold(read(&file), |text, example| text.replace(example, ""));
+        let named = homes.iter().filter(|home| text.contains(home.as_str()));
+        found.extend(named.map(|home| format!("{}: {home}", shown(&file))));
+    }
+    assert_eq!(found, Vec::<String>::new(), "these name a folder of one machine");
+}
+
+#[test]
 fn dependencies_point_one_way() {
     let metadata = MetadataCommand::new()
         .manifest_path(root().join("Cargo.toml"))
@@ -108,7 +126,7 @@ fn dependencies_point_one_way() {
             let needed = package
                 .dependencies
                 .iter()
-                .filter(|needed| needed.kind == DependencyKind::Normal)
+                .filter(|needed| needed.kind != DependencyKind::Development)
                 .map(|needed| needed.name.as_str())
                 .filter(|name| names.contains(name));
             (package.name.as_str(), needed.collect())

@@ -12,6 +12,8 @@
 //! - `[words: path]`: recorded with the words that `path` makes of the arguments.
 //! - `on stream;` in front: puts work on that stream, and is timed where a recording asks for it.
 
+#![expect(clippy::too_many_arguments, reason = "the driver API's own signatures")]
+
 use std::ffi::{CStr, c_char, c_void};
 
 use crate::functions::LaunchConfig;

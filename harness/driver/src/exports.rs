@@ -208,7 +208,6 @@ macro_rules! call_device {
             crate::backend::Backend::Emulated(device) => {
                 // A function of its own: a closure here would keep the arguments in memory on the way to
                 // a GPU, too.
-                #[expect(clippy::too_many_arguments, reason = "the driver API's own signature")]
                 #[inline(never)]
                 fn emulate(
                     device: &'static crate::emulated::Emulator,

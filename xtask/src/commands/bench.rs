@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: runs the programs that measure, and prints one table.
+//! `cargo xtask bench`: runs the programs that measure, times `check` itself, and prints one table.
 //!
 //! A program that measures is an example that prints JSON objects, one a line:
 //! `{"what", "figure", "unit", "target", "against", "met"}`, where `met` is a boolean, or null for a
@@ -6,17 +6,24 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use comfy_table::{ContentArrangement, Table, presets};
 use serde::Deserialize;
 
+use crate::course::Course;
 use crate::exit::Exit;
 use crate::progress::Progress;
 use crate::report::human::WIDTH;
 
 /// The programs: package and example.
 const PROGRAMS: &[(&str, &str)] = &[("streamlings", "bench_driver")];
+
+/// What `check --solutions` may take for the whole course, in seconds.
+const CHECK_TARGET: f64 = 15.0;
+/// How often it is timed.
+const CHECK_RUNS: usize = 3;
 
 /// One figure.
 #[derive(Clone, Debug, Deserialize)]
@@ -53,6 +60,8 @@ pub fn run(root: &Path) -> anyhow::Result<Exit> {
         rows.extend(figures);
         rest.push_str(&others);
     }
+    progress.say("checking the solutions");
+    rows.push(time_check(root)?);
     drop(progress);
     print!("{rest}");
     println!("{}", table(&rows));
@@ -60,6 +69,37 @@ pub fn run(root: &Path) -> anyhow::Result<Exit> {
     let missed = rows.iter().filter(|row| row.met == Some(false)).count();
     println!("{} figures, {missed} off target", rows.len());
     Ok(if missed == 0 { Exit::Success } else { Exit::Unsolved })
+}
+
+/// Times `check --solutions`, built, on the emulated device.
+fn time_check(root: &Path) -> anyhow::Result<Row> {
+    let check = || -> anyhow::Result<f64> {
+        let began = Instant::now();
+        let output = Command::new(std::env::current_exe()?)
+            .args(["check", "--solutions", "--device", "emulated", "--workspace"])
+            .arg(root)
+            .stdin(Stdio::null())
+            .output()?;
+        let seconds = began.elapsed().as_secs_f64();
+        let said = [&*output.stdout, &*output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        ensure!(output.status.success(), "the solutions do not pass:\n{said}");
+        Ok(seconds)
+    };
+    // The first one builds.
+    check()?;
+    let mut seconds = (0..CHECK_RUNS).map(|_| check()).collect::<anyhow::Result<Vec<f64>>>()?;
+    seconds.sort_by(f64::total_cmp);
+    let figure = seconds[CHECK_RUNS / 2];
+    let count = Course::read(root)?.exercises.len();
+    Ok(Row {
+        what: format!("check --solutions, built, emulated, {count} exercises"),
+        figure,
+        unit: "s".to_owned(),
+        target: format!("at most {CHECK_TARGET}"),
+        against: String::new(),
+        met: Some(figure <= CHECK_TARGET),
+    })
 }
 
 /// The figures among a program's lines, and its other lines.

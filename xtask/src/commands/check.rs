@@ -1,5 +1,6 @@
 //! `cargo xtask check`: grades exercises and reports.
 
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use crate::cli::{CheckArguments, Format};
@@ -17,9 +18,19 @@ pub fn run(root: &Path, arguments: &CheckArguments) -> anyhow::Result<Exit> {
     let exercises = course.select(&arguments.names)?;
     let whose = if arguments.solutions { Whose::Solution } else { Whose::Learner };
     let report = grade(&course, &exercises, whose, &supervisor(&arguments.run))?;
-    match arguments.format {
-        Format::Human => anstream::print!("{}", human::render(root, &report)),
-        Format::Json => println!("{:#}", json::document(&report)),
-    }
+    write_out(&match arguments.format {
+        Format::Human => human::render(root, &report),
+        Format::Json => format!("{:#}\n", json::document(&report)),
+    })?;
     Ok(Exit::of_outcomes(report.outcomes()))
+}
+
+/// Writes to standard output. Whoever reads only the first lines (`| head`) closes it early, which
+/// changes no verdict.
+fn write_out(text: &str) -> std::io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
 }

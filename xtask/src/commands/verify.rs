@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::Context;
+use comfy_table::{ContentArrangement, Table, presets};
 use streamlings_grade::Outcome;
 use streamlings_grade::supervise::Supervisor;
 
@@ -19,29 +20,65 @@ use crate::course::{Course, Exercise};
 use crate::exit::Exit;
 use crate::grading::{Whose, describe, grade, supervisor};
 use crate::progress::Progress;
-use crate::report::human::device_name;
+use crate::report::human::{WIDTH, device_name};
 use crate::report::{CaseReport, Report};
 
-/// What was counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What was counted, and what was off.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Counts {
     passed: usize,
     failed: usize,
     skipped: usize,
+    off: Vec<Off>,
+}
+
+/// Something that was not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Off {
+    what: String,
+    wanted: String,
+    got: String,
+}
+
+impl Off {
+    fn new(what: impl Into<String>, wanted: impl Into<String>, got: impl Into<String>) -> Off {
+        Off { what: what.into(), wanted: wanted.into(), got: got.into() }
+    }
 }
 
 impl Counts {
-    fn count(&mut self, right: bool) {
-        if right { self.passed += 1 } else { self.failed += 1 }
+    /// Counts a failure and says what is known of it.
+    fn fail(&mut self, off: Off, detail: &str) {
+        anstream::println!("FAILED {}", off.what);
+        for line in detail.lines() {
+            anstream::println!("       {line}");
+        }
+        self.failed += 1;
+        self.off.push(off);
     }
 
     fn add(&mut self, other: Counts) {
         self.passed += other.passed;
         self.failed += other.failed;
         self.skipped += other.skipped;
+        self.off.extend(other.off);
     }
 
-    fn line(self) -> String {
+    /// What was off, a row each.
+    fn table(&self) -> Table {
+        let mut table = Table::new();
+        table
+            .load_preset(presets::ASCII_MARKDOWN)
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(WIDTH as u16)
+            .set_header(["what was off", "wanted", "got"]);
+        for off in &self.off {
+            table.add_row([&off.what, &off.wanted, &off.got]);
+        }
+        table
+    }
+
+    fn line(&self) -> String {
         format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
     }
 }
@@ -68,16 +105,11 @@ pub fn run(root: &Path, arguments: &VerifyArguments) -> anyhow::Result<Exit> {
     section("solutions", solutions(&report));
     section("mutants", mutants(&course, &supervisor)?);
     println!("device     {}", device_name(report.device.as_ref()));
+    if !total.off.is_empty() {
+        println!("{}", total.table());
+    }
     println!("{}", total.line());
     Ok(if total.failed == 0 { Exit::Success } else { Exit::Unsolved })
-}
-
-/// Says what is not as it should be.
-fn complain(what: &str, detail: &str) {
-    anstream::println!("FAILED {what}");
-    for line in detail.lines() {
-        anstream::println!("       {line}");
-    }
 }
 
 /// The tests of the workspace's default members, through `cargo test`.
@@ -97,9 +129,15 @@ fn crates(root: &Path) -> anyhow::Result<Counts> {
         println!("{line}");
     }
     if !output.status.success() {
-        // What does not compile is not counted by anyone.
-        counts.failed = counts.failed.max(1);
-        complain("cargo test", &format!("{said}\n{text}"));
+        let got = match counts.failed {
+            // What does not compile is not counted by anyone.
+            0 => output.status.to_string(),
+            failed => format!("{failed} failed"),
+        };
+        let failed = counts.failed.max(1);
+        counts.fail(Off::new("cargo test", "all passed", got), &format!("{said}\n{text}"));
+        // The whole is no test of its own.
+        counts.failed = failed;
     }
     Ok(counts)
 }
@@ -127,8 +165,9 @@ fn judge(counts: &mut Counts, what: &str, case: &CaseReport, wanted: Option<&str
         println!("skipped: no device ({what})");
         return;
     }
-    counts.count(got == wanted);
-    if got != wanted {
+    if got == wanted {
+        counts.passed += 1;
+    } else {
         let word = |code: Option<&str>| code.unwrap_or("passed").to_owned();
         let seed = case.ran.map_or(String::new(), |(_, seed)| format!("--seed {seed}\n"));
         let detail = format!(
@@ -138,7 +177,7 @@ fn judge(counts: &mut Counts, what: &str, case: &CaseReport, wanted: Option<&str
             case.verdict,
             case.output.text()
         );
-        complain(what, &detail);
+        counts.fail(Off::new(what, word(wanted), word(got)), &detail);
     }
 }
 
@@ -152,8 +191,8 @@ fn starters(course: &Course, report: &Report) -> Counts {
             match case {
                 Some(case) => judge(&mut counts, &what, case, Some(&intended.diagnosis)),
                 None => {
-                    counts.failed += 1;
-                    complain(&what, "there is no such case");
+                    let off = Off::new(what, &intended.diagnosis, "there is no such case");
+                    counts.fail(off, "exercise.toml names it");
                 }
             }
         }
@@ -198,8 +237,8 @@ fn mutants(course: &Course, supervisor: &Supervisor) -> anyhow::Result<Counts> {
         let program = match built.program(&course.root, package, "mutants") {
             Ok(program) => program,
             Err(NotBuilt::Learner(_, why) | NotBuilt::Grader(why)) => {
-                counts.failed += 1;
-                complain(&format!("mutants of {}", exercise.label()), &why);
+                let what = format!("mutants of {}", exercise.label());
+                counts.fail(Off::new(what, "a program", "it was not built"), &why);
                 continue;
             }
         };
@@ -214,9 +253,9 @@ fn mutants(course: &Course, supervisor: &Supervisor) -> anyhow::Result<Counts> {
             described.cases.iter().filter_map(|c| c.name.split("::").next()).collect();
         for file in sources(&course.root.join(&package.folder).join("mutants"))? {
             if !named.contains(file.as_str()) {
-                counts.failed += 1;
+                let what = format!("mutant {} {file}", exercise.label());
                 let detail = format!("mutants/{file}.rs is not in tests/mutants.rs");
-                complain(&format!("mutants of {}", exercise.label()), &detail);
+                counts.fail(Off::new(what, "a diagnosis", "it is not run"), &detail);
             }
         }
     }
@@ -247,7 +286,19 @@ test a ... ok
 test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s
 test result: FAILED. 10 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out
 ";
-        assert_eq!(counted(text), Counts { passed: 13, failed: 2, skipped: 1 });
+        let counts = Counts { passed: 13, failed: 2, skipped: 1, off: Vec::new() };
+        assert_eq!(counted(text), counts);
         assert_eq!(counted(text).line(), "13 passed, 2 failed, 1 skipped");
+    }
+
+    #[test]
+    fn what_is_off_becomes_one_table() {
+        let mut total = Counts { passed: 3, ..Counts::default() };
+        let mut mutants = Counts { skipped: 1, ..Counts::default() };
+        let off = Off::new("mutant 02 event_timing side_stream::two_way", "passed", "hung");
+        mutants.fail(off, "the details");
+        total.add(mutants);
+        assert_eq!(total.line(), "3 passed, 1 failed, 1 skipped");
+        insta::assert_snapshot!(total.table());
     }
 }

@@ -1,6 +1,6 @@
 //! `cargo xtask check` on exercises that compile, or do not, in every way.
 
-use std::process::Output;
+use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -134,6 +134,18 @@ fn ctrl_c_ends_the_running_case() {
     let ended = || state().is_empty() || state().contains(") Z ");
     wait_for(&ended);
     assert!(ended(), "the case is still running: {}", state());
+}
+
+#[test]
+fn output_that_nobody_reads_changes_no_exit_code() {
+    let root = workspace();
+    let mut check = command(root.path(), &["check", "wrong"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("xtask runs");
+    drop(check.stdout.take());
+    assert_eq!(check.wait().expect("it ends").code(), Some(1));
 }
 
 #[test]
