@@ -184,7 +184,7 @@ pub fn address(slice: &CudaSlice<f32>) -> u64 {
     at
 }
 
-/// Page-locked memory by the bare API. That its drop frees it is all that it does.
+/// Page-locked memory by the bare API. Its drop frees it, and waits for nothing by itself.
 pub struct Pinned {
     at: *mut f32,
     len: usize,
