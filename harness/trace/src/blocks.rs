@@ -225,10 +225,12 @@ impl Blocks {
                 }
             }
         }
-        // A copy that holds the host also waits for itself. It waited behind something only if it
-        // began no later than that ended.
+        // A copy that holds the host also waits for itself. It waited behind something only if that
+        // ended after the call was made, or no earlier than the copy began. Either is enough: between
+        // the two lie event records and the like, which take the device a moment, and on a GPU the
+        // host's clock and the device's are only nearly the same.
         let was_behind = match (&call.op, call.ran, end) {
-            (Op::Copy { .. }, Some(ran), Some(end)) => ran.start <= end,
+            (Op::Copy { .. }, Some(ran), Some(end)) => ran.start <= end || call.entered < end,
             _ => true,
         };
         let held = match call.waited {

@@ -198,6 +198,20 @@ fn a_download_that_waits_for_itself_alone_is_behind_nothing() {
     assert!(blocks(&b.trace())[0].held);
 }
 
+/// As cudarc does it: an event record between the kernel and the copy takes the device a moment.
+#[test]
+fn a_copy_that_begins_a_moment_after_the_work_ahead_of_it_was_behind_it() {
+    let mut b = start();
+    b.call("cuLaunchKernel", launch(NB)).last(|c| c.ran = Some(Span { start: 0, end: 90_000 }));
+    b.call("cuEventRecord", Op::EventRecord { event: E, stream: NB });
+    b.call("cuMemcpyDtoHAsync_v2", copy(NB, true, Device, Pageable, 4));
+    let ran = Span { start: 91_300, end: 93_800 };
+    b.last(|call| (call.waited, call.ran) = (Some(80_000), Some(ran)));
+    let found = blocks(&b.trace());
+    assert!(found[0].held, "{found:?}");
+    assert_eq!(found[0].pending, 1);
+}
+
 #[test]
 fn what_ended_before_something_that_is_over_is_over() {
     let mut b = start();
