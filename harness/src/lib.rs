@@ -26,15 +26,20 @@
 #![deny(unsafe_code)]
 
 mod gpu;
+mod pinned;
 mod product;
+mod step;
 
 pub use cudarc;
 pub use cudarc::driver::{
     CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig,
     PushKernelArg,
 };
+pub use cust;
 pub use gpu::{Gpu, launch_config};
+pub use pinned::Pinned;
 pub use product::Product;
+pub use step::Step;
 pub use streamlings_driver as driver;
 pub use streamlings_grade as grade;
 pub use streamlings_kernels as kernels;

@@ -38,6 +38,17 @@ pub struct Intended {
     pub case: String,
     /// The code of the diagnosis.
     pub diagnosis: String,
+    /// Whether the exercise passes without the case.
+    #[serde(default)]
+    pub optional: bool,
+}
+
+impl Exercise {
+    /// Whether the exercise passes without a case. The binary that has the case is not asked: the
+    /// learner's code is in it.
+    pub fn passes_without(&self, case: &str) -> bool {
+        self.intended.iter().any(|intended| intended.case == case && intended.optional)
+    }
 }
 
 /// An `exercise.toml`.
@@ -152,6 +163,8 @@ fn read_exercise(path: &Path) -> anyhow::Result<Exercise> {
     let ExerciseFile { title, intended, .. } = toml::from_str(&text)
         .with_context(|| format!("{} is not as it has to be", file.display()))?;
     ensure!(!intended.is_empty(), "{}: the starter must fail some case", file.display());
+    let required = intended.iter().any(|intended| !intended.optional);
+    ensure!(required, "{}: the starter must fail a case that is required", file.display());
     for Intended { diagnosis: code, .. } in &intended {
         let known = diagnosis::find(code).is_some();
         ensure!(known, "{}: there is no diagnosis `{code}`", file.display());
@@ -234,6 +247,15 @@ mod tests {
         let course = course.expect("it is as it has to be");
         assert_eq!(course.exercises[0].label(), "03 pinned_copies");
         assert_eq!(course.exercises[0].intended[0].diagnosis, "not-done");
+        assert!(!course.exercises[0].passes_without("a"));
+
+        let optional = "{ case = 'b', diagnosis = 'not-done', optional = true }";
+        let course = write(&format!(
+            "title = 'T'\nintended = [{{ case = 'a', diagnosis = 'hung' }}, {optional}]"
+        ));
+        let course = course.expect("it is as it has to be");
+        assert!(course.exercises[0].passes_without("b"));
+        assert!(write(&format!("title = 'T'\nintended = [{optional}]")).is_err());
 
         let unknown = write("title = 'T'\nintended = [{ case = 'a', diagnosis = 'no-such' }]");
         let unknown = unknown.expect_err("there is no such code").to_string();

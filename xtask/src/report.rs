@@ -72,17 +72,24 @@ pub struct CaseReport {
     pub output: Captured,
     /// How long it ran, in seconds, and with which seed, if it did.
     pub ran: Option<(f64, u64)>,
+    /// Whether the exercise passes without it.
+    pub optional: bool,
 }
 
 impl CaseReport {
     /// A case that could not be run.
     pub fn not_run(verdict: Verdict) -> CaseReport {
-        CaseReport { verdict, output: Captured::default(), ran: None }
+        CaseReport { verdict, output: Captured::default(), ran: None, optional: false }
     }
 
     /// A case that was.
     pub fn of_run(run: CaseRun) -> CaseReport {
         let ran = Some((run.elapsed.as_secs_f64(), run.seed));
-        CaseReport { verdict: run.verdict, output: run.output, ran }
+        CaseReport { verdict: run.verdict, output: run.output, ran, optional: false }
+    }
+
+    /// The outcomes that decide about the exercise.
+    pub fn required(cases: &[CaseReport]) -> impl Iterator<Item = Outcome> {
+        cases.iter().filter(|case| !case.optional).map(|case| case.verdict.outcome)
     }
 }

@@ -13,6 +13,8 @@ pub struct Case {
     pub name: &'static str,
     /// What it does.
     pub run: CaseFn,
+    /// Whether the exercise passes without it.
+    pub optional: bool,
 }
 
 /// The grading cases of an exercise, in the order in which they are reported.
@@ -29,9 +31,23 @@ impl Cases {
     ///
     /// # Panics
     /// If there is one of that name.
-    pub fn case(mut self, name: &'static str, run: CaseFn) -> Cases {
-        assert!(self.find(name).is_none(), "there are two cases `{name}`");
-        self.0.push(Case { name, run });
+    pub fn case(self, name: &'static str, run: CaseFn) -> Cases {
+        self.add(Case { name, run, optional: false })
+    }
+
+    /// Adds a case that is reported, and without which the exercise passes all the same.
+    ///
+    /// For it to count as optional, the exercise's `exercise.toml` has to say so, too.
+    ///
+    /// # Panics
+    /// If there is one of that name.
+    pub fn optional(self, name: &'static str, run: CaseFn) -> Cases {
+        self.add(Case { name, run, optional: true })
+    }
+
+    fn add(mut self, case: Case) -> Cases {
+        assert!(self.find(case.name).is_none(), "there are two cases `{}`", case.name);
+        self.0.push(case);
         self
     }
 

@@ -238,6 +238,67 @@ diagnoses! {
     GAP_TOO_SMALL "gap-too-small" MisTimed: "the gap between event time and bare clock is too small"
         rule: "A launch takes microseconds, whatever the kernel takes: a bare clock misses nearly all of it."
         next: "Look at which of the two figures is off, and what it stands around."
+
+    // Exercise 03: pinned copies.
+
+    PAGEABLE_COPY "pageable-copy" Blocked: "an asynchronous copy with pageable memory held the host"
+        rule: "An asynchronous copy is a request: only with pinned host memory is the host free while it runs."
+        next: "See what kind of memory the host's side of that copy is."
+
+    PAGEABLE_BY_LUCK "pageable-by-luck" Blocked:
+        "a copy from pageable memory came back at once, by luck of its size"
+        rule: "Small pageable uploads go through the driver's staging memory; where that is full, they hold the host."
+        next: "See what kind of memory the copy reads, and think of the same copy at fifty times the size."
+
+    COPY_NOT_STARTED "copy-not-started" Wrong: "the function returned without having started the copy"
+        rule: "A copy runs beside other work only if it is enqueued before anyone needs its result."
+        next: "See which call enqueues the copy, and whether the function gets to it."
+
+    HOST_HELD "host-held" Blocked: "a call held the host where none may"
+        rule: "Whoever waits in a function that only has to start something makes its caller wait, too."
+        next: "Look up what the call that is shown waits for, and whether anything here needs that wait."
+
+    WAITED_FOR_THE_STREAM "waited-for-the-stream" Blocked: "the wait was for more than the copy"
+        rule: "Synchronizing a stream waits for all that was enqueued on it, later work included."
+        next: "Find something that marks the place on the stream right behind the copy."
+
+    REFILLED_DURING_COPY "refilled-during-copy" Raced:
+        "a pinned buffer was written while its upload may still be reading it"
+        rule: "An upload from pinned memory reads it when the stream gets there, not when the call returns."
+        next: "Ask yourself how the host can know that the upload before has read the buffer."
+
+    FREED_DURING_COPY "freed-during-copy" Raced:
+        "pinned memory was given back while a copy may still be using it"
+        rule: "The host's side of an asynchronous copy has to live until the stream has done the copy."
+        next: "See where the pinned memory is dropped, and who else could own it."
+
+    READ_BEFORE_READY "read-before-ready" Raced:
+        "the target of a download was read before the download was known to be done"
+        rule: "A download into pinned memory returns at once; the values come when the stream gets there."
+        next: "Ask yourself how the host can know that the copy has arrived."
+
+    UNORDERED_ACCESS "unordered-access" Raced: "two accesses to the same memory are not ordered"
+        rule: "What two streams, or a stream and the host, do to the same bytes needs a wait in between."
+        next: "Look at the two lines, and at what makes the second one wait for the first."
+
+    PINNED_INSIDE_THE_LOOP "pinned-inside-the-loop" Serialized:
+        "pinned memory is given back between the batches"
+        rule: "Giving pinned memory back waits for all the work of the device."
+        next: "Count how many pinned buffers are in use at the same time, and when each is needed for good."
+
+    COPY_AND_COMPUTE_ON_ONE_STREAM "copy-and-compute-on-one-stream" Serialized:
+        "all copies and kernels are on one stream"
+        rule: "A stream runs its operations one after another; only those of two streams run side by side."
+        next: "See which of the operations have to come after one another, and which have not."
+
+    SYNC_AFTER_EACH_BATCH "sync-after-each-batch" Serialized:
+        "the host waits for each batch before it starts the next"
+        rule: "While the host waits for all that it has enqueued, the device has nothing else to do."
+        next: "Ask yourself which earlier batch a new one has to wait for, and from when on."
+
+    LITTLE_OVERLAP "little-overlap" Serialized: "most copies ran while no kernel did"
+        rule: "Copies are free only where they run beside kernels."
+        next: "Draw the operations of three batches on a time line, and find what each one waits for."
 }
 
 #[cfg(test)]

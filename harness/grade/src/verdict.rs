@@ -287,6 +287,9 @@ pub struct CaseInfo {
     pub name: String,
     /// For a mutant's case, the code of the diagnosis that it must get.
     pub expect: Option<String>,
+    /// Whether the exercise passes without it.
+    #[serde(default)]
+    pub optional: bool,
 }
 
 /// What `--describe` prints.

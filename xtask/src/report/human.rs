@@ -54,22 +54,28 @@ macro_rules! line {
 }
 
 fn push_exercise(out: &mut String, root: &Path, exercise: &ExerciseReport) {
-    let passed = exercise.cases.iter().filter(|c| c.verdict.outcome == Outcome::Passed).count();
-    let count = format!("{passed} of {} passed", exercise.cases.len());
+    let passed = CaseReport::required(&exercise.cases).filter(|o| *o == Outcome::Passed).count();
+    let required = CaseReport::required(&exercise.cases).count();
+    let optional = exercise.cases.iter().filter(|case| case.optional);
+    let done = optional.clone().filter(|case| case.verdict.outcome == Outcome::Passed).count();
+    let count = match optional.count() {
+        0 => format!("{passed} of {required} passed"),
+        optional => format!("{passed} of {required} passed, {done} of {optional} optional"),
+    };
     let title = format!("{}: {}", exercise.label(), exercise.title);
     let colour = style(exercise.outcome);
     let gap = WIDTH.saturating_sub(title.chars().count() + count.len()).max(2);
     line!(out, "{BOLD}{title}{BOLD:#}{:gap$}{colour}{count}{colour:#}", "");
 
     let widest = |length: fn(&CaseReport) -> usize| exercise.cases.iter().map(length).max();
-    let name_width = widest(|case| case.verdict.case.len()).unwrap_or(0);
+    let name_width = widest(|case| shown_name(case).len()).unwrap_or(0);
     let word_width = widest(|case| case.verdict.outcome.word().len()).unwrap_or(0);
     for case in &exercise.cases {
         let verdict = &case.verdict;
-        let colour = style(verdict.outcome);
+        let colour = if is_left_out(case) { DIM } else { style(verdict.outcome) };
         let sign = if verdict.outcome == Outcome::Passed { "ok" } else { "--" };
         let word = verdict.outcome.word();
-        let name = &verdict.case;
+        let name = shown_name(case);
         let line =
             format!("  {colour}{sign}{colour:#} {name:name_width$}  {colour}{word}{colour:#}");
         let indent = 5 + name_width + 2 + word_width + 2;
@@ -113,10 +119,22 @@ fn push_exercise(out: &mut String, root: &Path, exercise: &ExerciseReport) {
     }
 }
 
+/// A case's name in the list.
+fn shown_name(case: &CaseReport) -> String {
+    let mark = if case.optional { " (optional)" } else { "" };
+    format!("{}{mark}", case.verdict.case)
+}
+
+/// Whether nobody has begun with a case that nobody has to do.
+fn is_left_out(case: &CaseReport) -> bool {
+    case.optional && case.verdict.outcome == Outcome::NotDone
+}
+
 /// The cases that did not pass; those that say the same come together.
 fn alike(cases: &[CaseReport]) -> Vec<Vec<&CaseReport>> {
     let mut groups: Vec<Vec<&CaseReport>> = Vec::new();
-    for case in cases.iter().filter(|case| case.verdict.outcome != Outcome::Passed) {
+    let not_passed = |case: &&CaseReport| case.verdict.outcome != Outcome::Passed;
+    for case in cases.iter().filter(not_passed).filter(|case| !is_left_out(case)) {
         let says = |case: &CaseReport| {
             let Verdict { diagnosis, message, spots, notes, .. } = case.verdict.clone();
             (diagnosis, message, spots, notes)
@@ -260,7 +278,7 @@ pub fn enqueue_and_wait(gpu: &Gpu) -> Result<Times, DriverError> {
     fn case(verdict: Verdict, output: &str) -> CaseReport {
         let mut captured = Captured::default();
         captured.push(output.as_bytes());
-        CaseReport { verdict, output: captured, ran: Some((0.1, 7)) }
+        CaseReport { verdict, output: captured, ran: Some((0.1, 7)), optional: false }
     }
 
     fn exercise(number: u32, name: &str, cases: Vec<CaseReport>) -> ExerciseReport {
@@ -269,7 +287,7 @@ pub fn enqueue_and_wait(gpu: &Gpu) -> Result<Times, DriverError> {
             name: name.to_owned(),
             title: "what it teaches".to_owned(),
             folder: PathBuf::from(format!("exercises/{number:02}_{name}")),
-            outcome: Outcome::of_cases(cases.iter().map(|case| case.verdict.outcome)),
+            outcome: Outcome::of_cases(CaseReport::required(&cases)),
             cases,
             rustc: None,
         }
@@ -341,6 +359,25 @@ pub fn enqueue_and_wait(gpu: &Gpu) -> Result<Times, DriverError> {
         let undone = case(Verdict::failed("overlap_host_work", finding), "panicked at todo!()");
         let exercise = exercise(1, "async_launch", vec![crashed, undone]);
         insta::assert_snapshot!(render_all(vec![exercise], DeviceKind::Gpu));
+    }
+
+    #[test]
+    fn an_exercise_passes_without_its_optional_cases() {
+        let undone = || Finding::new(diagnosis::NOT_DONE, "the code says so itself").at(at(5), "");
+        let optional = |verdict| CaseReport { optional: true, ..case(verdict, "panicked") };
+        let wrong = Finding::new(diagnosis::WRONG_VALUE, "element 3 is 1, and has to be 2");
+        let exercise = exercise(
+            3,
+            "pinned_copies",
+            vec![
+                case(Verdict::passed("upload"), ""),
+                optional(Verdict::passed("upload_cust")),
+                optional(Verdict::failed("download_cust", undone())),
+                optional(Verdict::failed("other_cust", wrong)),
+            ],
+        );
+        assert_eq!(exercise.outcome, Outcome::Passed);
+        insta::assert_snapshot!(render_all(vec![exercise], DeviceKind::Emulated));
     }
 
     #[test]

@@ -41,6 +41,7 @@ fn case(case: &CaseReport) -> Value {
     json!({
         "name": verdict.case,
         "outcome": verdict.outcome,
+        "optional": case.optional,
         "diagnosis": verdict.diagnosis,
         "at": verdict.at(),
         "message": verdict.diagnosis.as_ref().map(|_| &verdict.message),

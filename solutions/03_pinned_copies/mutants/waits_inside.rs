@@ -1,0 +1,19 @@
+//! Pinned memory, and a wait for the copy before the function returns.
+
+use pinned_copies_solution as solution;
+pub use pinned_copies_solution::{
+    CustDownload, CustUpload, Download, Upload, download_async_cust, pipeline, upload_async_cust,
+};
+use streamlings::{CudaSlice, DriverError, Gpu};
+
+pub fn upload_async(gpu: &Gpu, values: &[f32]) -> Result<Upload, DriverError> {
+    let upload = solution::upload_async(gpu, values)?;
+    gpu.stream.synchronize()?;
+    Ok(upload)
+}
+
+pub fn download_async(gpu: &Gpu, source: &CudaSlice<f32>) -> Result<Download, DriverError> {
+    let download = solution::download_async(gpu, source)?;
+    download.wait()?;
+    Ok(download)
+}

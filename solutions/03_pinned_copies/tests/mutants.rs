@@ -1,0 +1,31 @@
+//! Wrong variants of exercise 03, each with the diagnosis that it must get.
+
+streamlings::grade::mutants! {
+    cases: "../../../exercises/03_pinned_copies/tests/cases.rs";
+    large_only "large_only.rs": "upload_small" => PAGEABLE_BY_LUCK;
+    not_kept "not_kept.rs":
+        "upload_small" => FREED_DURING_COPY,
+        "upload_large" => FREED_DURING_COPY,
+        "upload_small_cust" => FREED_DURING_COPY;
+    pageable "pageable.rs":
+        "upload_small_cust" => PAGEABLE_BY_LUCK,
+        "upload_large_cust" => PAGEABLE_COPY,
+        "download_cust" => PAGEABLE_COPY;
+    waits_inside "waits_inside.rs":
+        "upload_small" => HOST_HELD,
+        "download" => HOST_HELD;
+    read_at_once "read_at_once.rs":
+        "download" => READ_BEFORE_READY,
+        "download_cust" => READ_BEFORE_READY;
+    event_before_copy "event_before_copy.rs": "download" => READ_BEFORE_READY;
+    stream_wait "stream_wait.rs": "download" => WAITED_FOR_THE_STREAM;
+    copies_late "copies_late.rs": "download" => COPY_NOT_STARTED;
+    refilled "refilled.rs": "pipeline" => REFILLED_DURING_COPY;
+    never_waits "never_waits.rs": "pipeline" => READ_BEFORE_READY;
+    read_early "read_early.rs": "pipeline" => READ_BEFORE_READY;
+    pinned_in_loop "pinned_in_loop.rs": "pipeline" => PINNED_INSIDE_THE_LOOP;
+    pageable_batches "pageable_batches.rs": "pipeline" => PAGEABLE_BY_LUCK;
+    one_stream "one_stream.rs": "pipeline" => COPY_AND_COMPUTE_ON_ONE_STREAM;
+    waits_for_each "waits_for_each.rs": "pipeline" => SYNC_AFTER_EACH_BATCH;
+    swapped "swapped.rs": "pipeline" => WRONG_VALUE;
+}
