@@ -246,6 +246,10 @@ impl Shared {
                 None => state.waiting.push((user, VecDeque::from([entry]))),
             }
         }
+        // Under the lock: another thread that polls right after it must be the last to hold the block,
+        // or nobody would ever give it back.
+        drop(waiting);
+        drop(state);
     }
 }
 

@@ -1,5 +1,8 @@
 //! The allocator's rules, on whatever device there is.
 
+use std::cell::RefCell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use rstest::rstest;
 use streamlings_tensor::allocator::{Allocator, Memory, Stats};
 use streamlings_tensor::{Device, Error, Result, Stream, spin, with_stream};
@@ -7,8 +10,19 @@ use streamlings_tensor::{Device, Error, Result, Stream, spin, with_stream};
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// An allocator of its own for each test, and two streams.
+thread_local! {
+    static TURN: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
+}
+
+/// An allocator of its own for each test, and two streams. One test at a time, until its thread ends:
+/// a cuMemFree of one would hold up the driver for all, and with it the work that another counts on.
 fn set_up() -> Result<(Allocator, Stream, Stream)> {
+    static TURNS: Mutex<()> = Mutex::new(());
+    TURN.with_borrow_mut(|turn| {
+        // Let go first, where one thread runs all tests.
+        *turn = None;
+        *turn = Some(TURNS.lock().unwrap_or_else(PoisonError::into_inner));
+    });
     let allocator = Allocator::new(Device::get()?.context());
     Ok((allocator, Stream::new("main")?, Stream::new("side")?))
 }

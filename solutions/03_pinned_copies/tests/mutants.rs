@@ -27,5 +27,6 @@ streamlings::grade::mutants! {
     pageable_batches "pageable_batches.rs": "pipeline" => PAGEABLE_BY_LUCK;
     one_stream "one_stream.rs": "pipeline" => COPY_AND_COMPUTE_ON_ONE_STREAM;
     waits_for_each "waits_for_each.rs": "pipeline" => SYNC_AFTER_EACH_BATCH;
+    waits_for_pairs "waits_for_pairs.rs": "pipeline" => LITTLE_OVERLAP;
     swapped "swapped.rs": "pipeline" => WRONG_VALUE;
 }
