@@ -87,7 +87,8 @@ pub mod recording {
         /// Source folders (or files) whose innermost frame is the learner's line, as the compiler
         /// writes them into debug information: absolute paths.
         pub learner_roots: Vec<PathBuf>,
-        /// Holds operations back by legal delays drawn from this seed.
+        /// Holds operations of the emulated device back by legal delays drawn from this seed. On a GPU it
+        /// has no effect yet.
         pub seed: Option<u64>,
         /// On a GPU: times every operation, by event records of our own around it. The emulated device
         /// always knows when an operation ran.

@@ -18,7 +18,11 @@ use crate::progress::Progress;
 use crate::report::human::WIDTH;
 
 /// The programs: package and example.
-const PROGRAMS: &[(&str, &str)] = &[("streamlings", "bench_driver")];
+const PROGRAMS: &[(&str, &str)] = &[
+    ("streamlings", "bench_driver"),
+    ("streamlings-trace", "order_rate"),
+    ("streamlings-tensor", "bench_allocator"),
+];
 
 /// What `check --solutions` may take for the whole course, in seconds.
 const CHECK_TARGET: f64 = 15.0;
