@@ -9,7 +9,7 @@
 //! What the brackets mean:
 //! - `[]`: not recorded (it neither enqueues, waits nor changes what exists).
 //! - `[fields: val a, out b]`: recorded with these arguments; `out` is what the pointer holds afterwards.
-//! - `[words: path]`: recorded with the words that `path` makes of the arguments.
+//! - `[words: path]`: recorded with the words that `path` puts for the arguments.
 //! - `on stream;` in front: puts work on that stream, and is timed where a recording asks for it.
 
 #![expect(clippy::too_many_arguments, reason = "the driver API's own signatures")]

@@ -19,7 +19,7 @@ pub fn alloc(emulator: &Emulator, address: Out<DevicePtr>, bytes: usize) -> Stat
     address.fill(at)?;
     // The poison is written before anything that is enqueued later can start: the executor works in
     // the order of the clock.
-    let key = state.stream_for_poison(context);
+    let key = state.own_stream(context);
     let at = state.arena.bytes_of(at);
     state.enqueue(key, Work::Poison { at, bytes }, &[]);
     crate::record::note_operation(0);
@@ -36,7 +36,7 @@ pub fn free(emulator: &Emulator, address: DevicePtr) -> Status {
     if live.stream_ordered {
         // Returns at once; the memory is used again when all that is pending now is done.
         let mut state = state;
-        let key = state.stream_for_poison(context);
+        let key = state.own_stream(context);
         let behind = state.context_ops(context);
         let op = state.enqueue(key, Work::Mark, &behind);
         crate::record::note_operation(0);

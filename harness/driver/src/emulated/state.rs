@@ -247,7 +247,7 @@ impl State {
 
     /// A stream of the device's own, for what belongs to no stream of the program's: nothing waits for
     /// it, and it waits for nothing.
-    pub fn stream_for_poison(&mut self, context: Handle) -> StreamKey {
+    pub fn own_stream(&mut self, context: Handle) -> StreamKey {
         const OWN: u32 = u32::MAX;
         if let Some(key) = self.per_thread.get(&(context, OWN)) {
             return *key;

@@ -137,11 +137,9 @@ pub fn wait_event(emulator: &Emulator, stream: Handle, event: Handle, _flags: u3
     let key = state.stream(stream, context)?;
     let event = state.events.get(&event).ok_or(CUDA_ERROR_INVALID_HANDLE)?;
     let Some(record) = &event.record else { return Ok(()) };
-    let (op, knows) = (record.op, {
-        let mut knows = record.knows.clone();
-        knows.insert(record.stream, op_of(record));
-        knows
-    });
+    let op = record.op;
+    let mut knows = record.knows.clone();
+    knows.insert(record.stream, op);
     if let Some(stream) = state.streams.get_mut(&key) {
         stream.learn(&knows);
     }
@@ -150,10 +148,6 @@ pub fn wait_event(emulator: &Emulator, stream: Handle, event: Handle, _flags: u3
         emulator.wake(&mut state);
     }
     Ok(())
-}
-
-fn op_of(record: &super::state::Record) -> OpId {
-    record.op
 }
 
 /// What a record on a stream tells those who wait for it.
