@@ -36,8 +36,8 @@ thread_local! {
 static ON: AtomicBool = AtomicBool::new(false);
 
 /// A place in the order of calls: the clock's reading, made unique by the thread's number. The clock is
-/// the same for all threads, so this is a global order; and unlike a shared counter it needs no locked
-/// instruction, which would wait until the device's doorbell is written out (some 100 ns a launch).
+/// the same for all threads, so this is a global order; a shared counter, with its locked instruction,
+/// measured some 50 ns more a launch on an H200's host.
 pub fn place(ticks: u64, thread: u32) -> u64 {
     clock::since_start(ticks) << 8 | u64::from(thread & 0xff)
 }
