@@ -162,7 +162,7 @@ macro_rules! typed_function {
             let result =
                 crate::exports::call_device!($name($($arg: $ty),*) => $module::$emulate);
             let left = crate::record::leave(entry);
-            crate::record::timestamps::after(before, $stream, left.seq());
+            crate::record::timestamps::after(before, $stream, left);
             let frame = crate::record::stack::frame_pointer();
             crate::record::write(left, Function::$name, result, frame, |words| {
                 crate::exports::words!(words, result, [$($record)*], $($arg),*);

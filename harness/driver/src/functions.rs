@@ -69,14 +69,8 @@ fn known() -> &'static RwLock<Known> {
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
-    static LAST: Shape = const {
-        Shape {
-            generation: Cell::new(0),
-            handle: Cell::new(0),
-            id: Cell::new(UNKNOWN),
-            count: Cell::new(0),
-            sizes: [const { Cell::new(0) }; Shape::MOST],
-        }
+    static LAST: Cell<Shape> = const {
+        Cell::new(Shape { generation: 0, handle: 0, id: UNKNOWN, sizes: Sizes(0) })
     };
 }
 
@@ -85,37 +79,67 @@ pub fn find(handle: Handle) -> Option<Arc<Info>> {
     known().read().unwrap_or_else(PoisonError::into_inner).functions.get(&handle).cloned()
 }
 
-/// What a launch needs to know of its kernel: in one cache line, remembered by each thread.
+/// What a launch needs to know of its kernel; each thread remembers that of its last one.
+#[derive(Clone, Copy)]
 struct Shape {
-    generation: Cell<u64>,
-    handle: Cell<Handle>,
+    generation: u64,
+    handle: Handle,
     /// [`Info::id`], or [`UNKNOWN`].
-    id: Cell<u64>,
-    /// How many parameters follow; 0 where they are not known or too many to record.
-    count: Cell<u8>,
-    sizes: [Cell<u8>; Shape::MOST],
+    id: u64,
+    sizes: Sizes,
 }
 
 impl Shape {
-    const MOST: usize = MOST_WORDS - LAUNCH_FIXED;
+    #[inline]
+    fn of(handle: Handle) -> Shape {
+        let generation = GENERATION.load(Ordering::Acquire);
+        let last = LAST.get();
+        if last.generation == generation && last.handle == handle {
+            return last;
+        }
+        Shape::look_up(handle, generation)
+    }
 
     #[cold]
-    fn look_up(&self, handle: Handle, generation: u64) {
-        self.generation.set(generation);
-        self.handle.set(handle);
-        self.id.set(UNKNOWN);
-        self.count.set(0);
+    fn look_up(handle: Handle, generation: u64) -> Shape {
+        let mut shape = Shape { generation, handle, id: UNKNOWN, sizes: Sizes(0) };
         if let Some(info) = find(handle) {
-            self.id.set(info.id as u64);
-            let sizes = info.params.as_deref().unwrap_or(&[]);
-            if sizes.len() <= Shape::MOST {
-                self.count.set(sizes.len() as u8);
-                for (place, size) in self.sizes.iter().zip(sizes) {
-                    // Longer ones are recorded as 0 whatever their length.
-                    place.set(u8::try_from(*size).unwrap_or(u8::MAX));
-                }
-            }
+            shape.id = info.id as u64;
+            shape.sizes = Sizes::of(info.params.as_deref().unwrap_or(&[]));
         }
+        LAST.set(shape);
+        shape
+    }
+}
+
+/// The sizes of a kernel's parameters, three bits each from the lowest on: 1 to 4 for 1, 2, 4 and 8
+/// bytes, 5 for any other; 0 ends them. None where there are too many to record.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Sizes(u64);
+
+impl Sizes {
+    const MOST: usize = MOST_WORDS - LAUNCH_FIXED;
+
+    fn of(sizes: &[usize]) -> Sizes {
+        const { assert!(Sizes::MOST * 3 < 64) };
+        if sizes.len() > Sizes::MOST {
+            return Sizes(0);
+        }
+        Sizes(sizes.iter().rev().fold(0, |packed, size| {
+            let code = match size {
+                1 | 2 | 4 | 8 => u64::from(size.trailing_zeros()) + 1,
+                _ => 5,
+            };
+            packed << 3 | code
+        }))
+    }
+}
+
+/// The number of bytes that the code of a size stands for; 0 for any that is not recorded.
+fn bytes(code: u64) -> usize {
+    match code {
+        1..=4 => 1 << (code - 1),
+        _ => 0,
     }
 }
 
@@ -237,37 +261,53 @@ unsafe fn record_launch(
     stream: Handle,
     params: *mut *mut c_void,
 ) {
-    let generation = GENERATION.load(Ordering::Acquire);
-    LAST.with(|last| {
-        if last.generation.get() != generation || last.handle.get() != function {
-            last.look_up(function, generation);
+    let shape = Shape::of(function);
+    words.put(shape.id);
+    words.put(stream as u64);
+    words.put(blocks);
+    if params.is_null() {
+        return;
+    }
+    let (mut sizes, mut param) = (shape.sizes.0, params);
+    while sizes != 0 {
+        // SAFETY: the launch's contract: one pointer for each parameter, to as many bytes as the kernel
+        // declares.
+        unsafe {
+            words.put(argument(*param, bytes(sizes & 7)));
+            param = param.add(1);
         }
-        words.put(last.id.get());
-        words.put(stream as u64);
-        words.put(blocks);
-        if params.is_null() {
-            return;
-        }
-        for (index, size) in last.sizes.iter().take(usize::from(last.count.get())).enumerate() {
-            // SAFETY: the launch's contract: one pointer for each parameter, to as many bytes as the
-            // kernel declares.
-            words.put(unsafe { argument(*params.add(index), usize::from(size.get())) });
-        }
-    });
+        sizes >>= 3;
+    }
 }
 
 /// An argument as a word; 0 for one that is longer.
 ///
 /// # Safety
 /// `at` points to `size` bytes.
+#[inline]
 pub unsafe fn argument(at: *const c_void, size: usize) -> u64 {
+    // Not a match: nearly all are pointers or 32-bit numbers, and a jump table is one more cache line.
     // SAFETY: the caller's promise; arguments need not be aligned.
+    unsafe {
+        if size == 8 {
+            at.cast::<u64>().read_unaligned()
+        } else if size == 4 {
+            u64::from(at.cast::<u32>().read_unaligned())
+        } else {
+            short_argument(at, size)
+        }
+    }
+}
+
+/// # Safety
+/// As for [`argument`].
+#[cold]
+unsafe fn short_argument(at: *const c_void, size: usize) -> u64 {
+    // SAFETY: the caller's promise.
     unsafe {
         match size {
             1 => u64::from(at.cast::<u8>().read_unaligned()),
             2 => u64::from(at.cast::<u16>().read_unaligned()),
-            4 => u64::from(at.cast::<u32>().read_unaligned()),
-            8 => at.cast::<u64>().read_unaligned(),
             _ => 0,
         }
     }
@@ -404,6 +444,14 @@ pub unsafe fn get_function_words(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_packed_from_the_first_on() {
+        assert_eq!(Sizes::of(&[8, 4, 2, 1, 16]), Sizes(0o5_1_2_3_4));
+        assert_eq!([1, 2, 3, 4, 5].map(bytes), [1, 2, 4, 8, 0]);
+        assert_eq!(Sizes::of(&[8; Sizes::MOST]).0.count_ones() as usize, Sizes::MOST);
+        assert_eq!(Sizes::of(&[8; Sizes::MOST + 1]), Sizes(0));
+    }
 
     #[test]
     fn ptx_entries_have_their_parameters_sizes() {

@@ -5,9 +5,15 @@
 //! the record is decoded; elsewhere the monotonic clock is read.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 
 use streamlings_trace::Nanos;
+
+/// Which clock is read: 0 until it is chosen, then [`COUNTER`] or [`MONOTONIC`].
+static SOURCE: AtomicU8 = AtomicU8::new(0);
+const COUNTER: u8 = 1;
+const MONOTONIC: u8 = 2;
 
 struct Base {
     instant: Instant,
@@ -19,6 +25,7 @@ fn base() -> &'static Base {
     static BASE: OnceLock<Base> = OnceLock::new();
     BASE.get_or_init(|| {
         let counter = counter_is_trusted();
+        SOURCE.store(if counter { COUNTER } else { MONOTONIC }, Ordering::Relaxed);
         Base { instant: Instant::now(), ticks: counter_now(), counter }
     })
 }
@@ -46,6 +53,11 @@ pub fn now() -> Nanos {
 /// The clock in units of its own: see [`Rate`].
 #[inline]
 pub fn ticks() -> u64 {
+    if SOURCE.load(Ordering::Relaxed) == COUNTER { counter_now() } else { slow_ticks() }
+}
+
+#[cold]
+fn slow_ticks() -> u64 {
     if base().counter { counter_now() } else { now() }
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use streamlings_trace::Nanos;
 
 use super::clock::Rate;
+use super::local::local;
 use crate::api::Function;
 use crate::sys::CUresult;
 
@@ -85,23 +86,59 @@ pub struct Entry {
     pub frames: Vec<u64>,
 }
 
-/// Words of a chunk: 64 KiB, some 500 calls.
+/// Words of a chunk: 64 KiB, some 1,000 calls in loops, or 400 each from a place of its own.
 const CHUNK_WORDS: usize = 1 << 13;
 /// A recording holds at most this many chunks (1 GiB); what comes after is left out, and the trace says so.
 const MOST_CHUNKS: usize = 1 << 14;
-/// Words before the arguments: head, entered, left. The head holds the function (16
-/// bits), the result (24), whether the operation and the wait follow (1), and how many words (7) and
-/// frames (8) do.
+/// Words before the arguments: head, entered, left.
 const FIXED: usize = 3;
 /// Words that one entry takes at most.
 const MOST: usize = FIXED + 2 + MOST_WORDS + super::stack::DEPTH;
 /// Words of a call's arguments at most; further ones are left out.
 pub const MOST_WORDS: usize = 24;
-const EMULATED: u64 = 1 << 40;
+
+/// The first word of an entry: what follows, and where its callers are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Head {
+    code: u16,
+    /// The largest that the driver has is 999.
+    result: u16,
+    /// Operation and wait follow: on a GPU there is neither, and an entry is two words shorter.
+    emulated: bool,
+    words: u8,
+    frames: u8,
+    /// The callers are those written at this word of the chunk, by an earlier entry of the same
+    /// callers; 0 where they follow. In a loop of launches this saves most of an entry.
+    callers_at: u16,
+}
+
+const _: () = assert!(MOST_WORDS + super::stack::DEPTH < 128 && CHUNK_WORDS <= 1 << 16);
+
+impl Head {
+    fn to_word(self) -> u64 {
+        u64::from(self.code)
+            | u64::from(self.result) << 16
+            | u64::from(self.emulated) << 32
+            | u64::from(self.words) << 33
+            | u64::from(self.frames) << 40
+            | u64::from(self.callers_at) << 48
+    }
+
+    fn from_word(word: u64) -> Head {
+        Head {
+            code: word as u16,
+            result: (word >> 16) as u16,
+            emulated: word >> 32 & 1 != 0,
+            words: (word >> 33 & 0x7f) as u8,
+            frames: (word >> 40) as u8,
+            callers_at: (word >> 48) as u16,
+        }
+    }
+}
 
 /// A piece of a thread's buffer. Its thread alone writes, and then raises `used`; whoever drains reads
 /// up to there. So neither waits for the other, and the words need no lock.
-struct Chunk {
+pub struct Chunk {
     thread: AtomicU32,
     used: AtomicUsize,
     /// How far it has been drained; changed under the lock of [`CHUNKS`].
@@ -131,30 +168,26 @@ struct Owner;
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        if let Some(chunk) = CHUNK.replace(None) {
+        if let Some(chunk) = local(|local| local.chunk.replace(None)) {
             chunk.closed.store(true, Ordering::Release);
         }
     }
 }
 
 thread_local! {
-    // No destructors here, so that reading them is one load.
-    static CHUNK: Cell<Option<&'static Chunk>> = const { Cell::new(None) };
-    static NUMBER: Cell<u32> = const { Cell::new(0) };
+    static CALLERS: Callers = const { Callers::new() };
     static OWNER: Owner = const { Owner };
 }
 
 /// The number of the calling thread.
 pub fn thread_number() -> u32 {
-    match NUMBER.get() {
-        0 => {
-            static NEXT: AtomicU32 = AtomicU32::new(1);
-            let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            NUMBER.set(number);
-            number
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    local(|local| {
+        if local.number.get() == 0 {
+            local.number.set(NEXT.fetch_add(1, Ordering::Relaxed));
         }
-        number => number,
-    }
+        local.number.get()
+    })
 }
 
 fn new_chunk() -> &'static Chunk {
@@ -168,9 +201,9 @@ fn new_chunk() -> &'static Chunk {
     }))
 }
 
-/// Has memory for some 16,000 calls at hand, so that none of them pays for a page fault.
+/// Has memory at hand for some 100,000 launches in loops, so that none of them pays for a page fault.
 pub fn warm_up() {
-    const WARM: usize = 32;
+    const WARM: usize = 96;
     let mut chunks = chunks();
     while chunks.spare.len() < WARM {
         chunks.spare.push(new_chunk());
@@ -180,7 +213,7 @@ pub fn warm_up() {
 /// A fresh chunk; `None` where the recording is full.
 #[cold]
 fn next_chunk() -> Option<&'static Chunk> {
-    if let Some(full) = CHUNK.replace(None) {
+    if let Some(full) = local(|local| local.chunk.replace(None)) {
         full.closed.store(true, Ordering::Release);
     }
     let mut chunks = chunks();
@@ -190,7 +223,10 @@ fn next_chunk() -> Option<&'static Chunk> {
     let chunk = chunks.spare.pop().unwrap_or_else(new_chunk);
     chunk.thread.store(thread_number(), Ordering::Relaxed);
     chunks.busy.push(chunk);
-    CHUNK.set(Some(chunk));
+    local(|local| {
+        local.chunk.set(Some(chunk));
+        local.chunks.set(local.chunks.get() + 1);
+    });
     // Where the thread is ending already, nobody closes the chunk: it stays busy, which is harmless.
     let _ = OWNER.try_with(|_| ());
     Some(chunk)
@@ -209,24 +245,70 @@ impl Writer {
             place.store(word, Ordering::Relaxed);
         }
     }
+}
 
-    fn left(&self) -> usize {
-        self.places.len()
+/// Call sites that the calling thread has written into its present chunk, by their hash.
+struct Callers {
+    known: [Cell<Known>; Callers::KNOWN],
+}
+
+/// One of them: its hash, how many callers it has, and where in the chunk they are.
+#[derive(Clone, Copy)]
+struct Known {
+    hash: u64,
+    frames: u8,
+    at: u16,
+}
+
+impl Callers {
+    /// A loop has rarely more call sites than this; those that meet in one place are written anew.
+    const KNOWN: usize = 64;
+
+    const fn new() -> Callers {
+        Callers {
+            known: [const { Cell::new(Known { hash: 0, frames: 0, at: 0 }) }; Callers::KNOWN],
+        }
+    }
+
+    /// Where those of `frame` were written before; if they were not, they are written to `room`, whose
+    /// place in the chunk is `at`.
+    fn find_or_write(&self, frame: usize, room: &[AtomicU64], at: usize) -> Found {
+        // The hashes of one chunk are unlike those of any other.
+        let mut hash = local(|local| local.chunks.get());
+        super::stack::walk(frame, |back| {
+            hash = (hash ^ back).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        });
+        let place = &self.known[(hash >> 32) as usize % Callers::KNOWN];
+        let known = place.get();
+        if known.hash == hash && known.at != 0 {
+            return Found { frames: known.frames, callers_at: known.at, written: 0 };
+        }
+        let mut places = room.iter();
+        super::stack::walk(frame, |back| {
+            if let Some(place) = places.next() {
+                place.store(back, Ordering::Relaxed);
+            }
+        });
+        let written = room.len() - places.len();
+        let frames = written as u8;
+        place.set(Known { hash, frames, at: at as u16 });
+        Found { frames, callers_at: 0, written }
     }
 }
 
-impl super::stack::Frames for Writer {
-    #[inline]
-    fn put(&mut self, address: u64) {
-        Writer::put(self, address);
-    }
+/// The callers' part of a [`Head`], and how many words they took.
+struct Found {
+    frames: u8,
+    callers_at: u16,
+    written: usize,
 }
 
-/// Writes a call into the calling thread's buffer: `words` puts its arguments, `frames` its callers.
+/// Writes a call into the calling thread's buffer: `words` puts its arguments; its callers are those from
+/// the frame at `frame` outwards.
 #[inline]
-pub fn push(raw: Raw, words: impl FnOnce(&mut Writer), frames: impl FnOnce(&mut Writer)) {
+pub fn push(raw: Raw, words: impl FnOnce(&mut Writer), frame: usize) {
     let room = |chunk: &&Chunk| chunk.used.load(Ordering::Relaxed) + MOST <= CHUNK_WORDS;
-    let Some(chunk) = CHUNK.get().filter(room).or_else(next_chunk) else {
+    let Some(chunk) = local(|local| local.chunk.get()).filter(room).or_else(next_chunk) else {
         TRUNCATED_AT.fetch_min(raw.entered, Ordering::Relaxed);
         return;
     };
@@ -235,27 +317,22 @@ pub fn push(raw: Raw, words: impl FnOnce(&mut Writer), frames: impl FnOnce(&mut 
     let mut writer = Writer { places: entry.iter() };
     writer.put(raw.entered);
     writer.put(raw.left);
-    // On a GPU there is neither, and an entry is two words shorter.
     let emulated = (raw.operation, raw.waited) != (0, 0);
     if emulated {
         writer.put(raw.operation);
         writer.put(raw.waited);
     }
-    let before_words = writer.left();
+    let before = writer.places.len();
     words(&mut writer);
-    let before_frames = writer.left();
-    frames(&mut writer);
-    let word_count = (before_words - before_frames) as u64;
-    let frame_count = (before_frames - writer.left()) as u64;
-    head.store(
-        u64::from(raw.code)
-            | (u64::from(raw.result) & 0xff_ffff) << 16
-            | if emulated { EMULATED } else { 0 }
-            | word_count << 41
-            | frame_count << 48,
-        Ordering::Relaxed,
-    );
-    chunk.used.store(used + MOST - writer.left(), Ordering::Release);
+    let words = before - writer.places.len();
+    let at = used + MOST - writer.places.len();
+    let room = writer.places.as_slice();
+    let Found { frames, callers_at, written } =
+        CALLERS.with(|callers| callers.find_or_write(frame, room, at));
+    let (result, words) = (raw.result as u16, words as u8);
+    let entry = Head { code: raw.code, result, emulated, words, frames, callers_at };
+    head.store(entry.to_word(), Ordering::Relaxed);
+    chunk.used.store(at + written, Ordering::Release);
 }
 
 /// Takes everything written so far, in the order of sequence numbers.
@@ -269,8 +346,8 @@ pub fn drain() -> Vec<Entry> {
         let used = chunk.used.load(Ordering::Acquire);
         let from = chunk.drained.load(Ordering::Relaxed);
         let words: Vec<u64> =
-            chunk.words[from..used].iter().map(|word| word.load(Ordering::Relaxed)).collect();
-        read_chunk(chunk.thread.load(Ordering::Relaxed), &words, rate, &mut entries);
+            chunk.words[..used].iter().map(|word| word.load(Ordering::Relaxed)).collect();
+        read_chunk(chunk.thread.load(Ordering::Relaxed), &words, from, rate, &mut entries);
         if closed {
             chunk.used.store(0, Ordering::Relaxed);
             chunk.drained.store(0, Ordering::Relaxed);
@@ -293,21 +370,33 @@ pub fn truncated_at() -> Option<Nanos> {
     (at != u64::MAX).then(|| Rate::measure().nanos(at))
 }
 
-fn read_chunk(thread: u32, mut chunk: &[u64], rate: Rate, entries: &mut Vec<Entry>) {
-    while let [head, entered, left, rest @ ..] = chunk {
-        let words = (head >> 41 & 0x7f) as usize;
-        let frames = (head >> 48) as usize;
-        let Some(what) = What::of((head & 0xffff) as usize) else { return };
-        let (operation, waited, rest) = match rest {
-            [operation, waited, rest @ ..] if head & EMULATED != 0 => (*operation, *waited, rest),
-            _ => (0, 0, rest),
+/// Reads the entries of a chunk from the word `from` on; callers may be in what comes before.
+fn read_chunk(thread: u32, chunk: &[u64], from: usize, rate: Rate, entries: &mut Vec<Entry>) {
+    let mut rest = &chunk[from..];
+    while let [head, entered, left, behind @ ..] = rest {
+        let head = Head::from_word(*head);
+        let Some(what) = What::of(usize::from(head.code)) else { return };
+        let (operation, waited, behind) = match behind {
+            [operation, waited, behind @ ..] if head.emulated => (*operation, *waited, behind),
+            _ => (0, 0, behind),
         };
-        let (words, rest) = rest.split_at(words);
-        let (frames, rest) = rest.split_at(frames);
+        let (words, behind) = behind.split_at(usize::from(head.words));
+        let count = usize::from(head.frames);
+        let frames = match usize::from(head.callers_at) {
+            0 => {
+                let (frames, behind) = behind.split_at(count);
+                rest = behind;
+                frames
+            }
+            at => {
+                rest = behind;
+                &chunk[at..at + count]
+            }
+        };
         entries.push(Entry {
             thread,
             what,
-            result: (head >> 16 & 0xff_ffff) as u32,
+            result: u32::from(head.result),
             seq: super::place(*entered, thread),
             entered: rate.nanos(*entered),
             left: rate.nanos(*left),
@@ -316,51 +405,106 @@ fn read_chunk(thread: u32, mut chunk: &[u64], rate: Rate, entries: &mut Vec<Entr
             words: words.to_vec(),
             frames: frames.to_vec(),
         });
-        chunk = rest;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::stack::DEPTH;
+
+    /// Lays `addresses` out as the frames that a walk reads; the frame pointer of the first.
+    fn frames_in(on_stack: &mut [u64; 2 * DEPTH], addresses: &[u64]) -> usize {
+        let base = on_stack.as_ptr() as usize;
+        for (index, address) in addresses.iter().enumerate() {
+            let last = index + 1 == addresses.len();
+            on_stack[2 * index] = if last { 0 } else { (base + 16 * (index + 1)) as u64 };
+            on_stack[2 * index + 1] = *address;
+        }
+        base
+    }
+
+    /// The callers of the entry of that index: a call site comes again after six others, and later
+    /// there are more of them than are known at a time.
+    fn callers(index: u64) -> Vec<u64> {
+        let site = if index < 1000 { index % 7 } else { index % 200 };
+        (0..1 + site % 5).map(|frame| (site + 1) * 100 + frame).collect()
+    }
 
     #[test]
     fn what_is_pushed_is_drained() {
         let functions = [Function::cuLaunchKernel, Function::cuStreamSynchronize];
-        // More than a chunk, with and without what the emulated device says.
+        let own = thread_number();
+        let own_entries =
+            || drain().into_iter().filter(|entry| entry.thread == own).collect::<Vec<_>>();
+        own_entries();
         let start = super::super::clock::ticks();
+        // More than a chunk, with and without what the emulated device says.
+        let mut entries = Vec::new();
         for index in 1..=2000_u64 {
-            let words: Vec<u64> = (0..index % 20).collect();
-            let frames: Vec<u64> = (0..index % 5).map(|frame| index * 100 + frame).collect();
             let raw = Raw {
                 code: functions[index as usize % 2] as u16,
-                result: if index % 3 == 0 { 700 } else { 0 },
+                result: if index % 3 == 0 { 999 } else { 0 },
                 entered: start + index * 10,
                 left: start + index * 10 + 1,
                 operation: index % 2,
                 waited: index % 2 * 5,
             };
-            push(
-                raw,
-                |writer| words.iter().for_each(|word| writer.put(*word)),
-                |writer| frames.iter().for_each(|frame| writer.put(*frame)),
-            );
+            let mut on_stack = [0; 2 * DEPTH];
+            let frame = frames_in(&mut on_stack, &callers(index));
+            push(raw, |writer| (0..index % 20).for_each(|word| writer.put(word)), frame);
+            std::hint::black_box(&on_stack);
+            if index == 500 {
+                // What is drained already can still be referred to.
+                entries = own_entries();
+                assert_eq!(entries.len(), 500);
+            }
         }
-        let own = thread_number();
-        let own_entries = drain().into_iter().filter(|entry| entry.thread == own);
-        let mut last = 0;
-        for (entry, index) in own_entries.zip(1..) {
-            assert!(entry.seq > last);
-            last = entry.seq;
+        entries.extend(own_entries());
+        assert_eq!(entries.len(), 2000);
+        for (entry, index) in entries.iter().zip(1..) {
+            assert_eq!(entry.seq, super::super::place(start + index * 10, own));
             assert_eq!(entry.what, What::Call(functions[index as usize % 2]));
-            assert_eq!(entry.result, if index % 3 == 0 { 700 } else { 0 });
+            assert_eq!(entry.result, if index % 3 == 0 { 999 } else { 0 });
             assert_eq!((entry.operation, entry.waited), (index % 2, index % 2 * 5));
             assert_eq!(entry.words, (0..index % 20).collect::<Vec<u64>>());
-            assert_eq!(entry.frames.len() as u64, index % 5);
-            assert!(entry.frames.iter().all(|frame| frame / 100 == index));
-            assert!(index <= 2000);
+            let frames = if cfg!(frame_pointers) { callers(index) } else { Vec::new() };
+            assert_eq!(entry.frames, frames, "entry {index}");
         }
-        assert_eq!(last, super::super::place(start + 20_000, own));
-        assert!(drain().iter().all(|entry| entry.thread != own));
+        assert_eq!(own_entries(), []);
+    }
+
+    #[test]
+    fn calls_from_one_place_take_the_room_of_one() {
+        let mut on_stack = [0; 2 * DEPTH];
+        let frame = frames_in(&mut on_stack, &[1, 2, 3, 4, 5, 6, 7]);
+        let used = || {
+            local(|local| local.chunk.get()).map_or(0, |chunk| chunk.used.load(Ordering::Relaxed))
+        };
+        let mut room = Vec::new();
+        for _ in 0..3 {
+            let raw = Raw { code: 0, result: 0, entered: 1, left: 2, operation: 0, waited: 0 };
+            let before = used();
+            push(raw, |writer| writer.put(9), frame);
+            room.push(used().wrapping_sub(before));
+        }
+        std::hint::black_box(&on_stack);
+        // The first opens a chunk, perhaps.
+        assert_eq!(room[1..], [FIXED + 1, FIXED + 1]);
+    }
+
+    #[test]
+    fn a_head_is_a_word_and_back() {
+        let head = Head {
+            code: 0xfedc,
+            result: 999,
+            emulated: true,
+            words: 0x7f,
+            frames: 16,
+            callers_at: 0xabcd,
+        };
+        assert_eq!(Head::from_word(head.to_word()), head);
+        let head = Head { emulated: false, words: 0, callers_at: 0, ..head };
+        assert_eq!(Head::from_word(head.to_word()), head);
     }
 }

@@ -5,12 +5,12 @@
 
 pub mod clock;
 pub mod decode;
+mod local;
 pub mod log;
 pub mod stack;
 mod symbols;
 pub mod timestamps;
 
-use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -22,15 +22,7 @@ use crate::recording::Options;
 use crate::sys::CUresult;
 pub use clock::now;
 use decode::Decoder;
-
-thread_local! {
-    // No destructor, so that it can be read however late in a thread's life.
-    /// What the emulated device says of the call in progress: the operation it enqueued, and how
-    /// long it kept the thread waiting.
-    static EMULATED: Cell<(u64, Nanos)> = const { Cell::new((0, 0)) };
-    /// The harness's own calls, which are not the program's.
-    static UNSEEN: Cell<bool> = const { Cell::new(false) };
-}
+use local::local;
 
 /// Whether a recording is in progress.
 static ON: AtomicBool = AtomicBool::new(false);
@@ -49,13 +41,15 @@ fn place_now() -> u64 {
 
 /// The emulated device notes the operation that the call enqueued.
 pub fn note_operation(id: u64) {
-    EMULATED.set((id, EMULATED.get().1));
+    local(|local| local.emulated.set((id, local.emulated.get().1)));
 }
 
 /// The emulated device notes that it kept the calling thread waiting.
 pub fn note_waited(waited: Nanos) {
-    let (id, before) = EMULATED.get();
-    EMULATED.set((id, before + waited));
+    local(|local| {
+        let (id, before) = local.emulated.get();
+        local.emulated.set((id, before + waited));
+    });
 }
 
 /// What is known when a call is entered.
@@ -100,13 +94,15 @@ pub fn write(
     frame: usize,
     words: impl FnOnce(&mut log::Writer),
 ) {
-    if UNSEEN.get() {
+    let Some((operation, waited)) = local(|local| {
+        let emulated = local.emulated.get();
+        if emulated != (0, 0) {
+            local.emulated.set((0, 0));
+        }
+        (!local.unseen.get()).then_some(emulated)
+    }) else {
         return;
-    }
-    let (operation, waited) = EMULATED.get();
-    if (operation, waited) != (0, 0) {
-        EMULATED.set((0, 0));
-    }
+    };
     let call = log::Raw {
         code: function as u16,
         result,
@@ -115,7 +111,7 @@ pub fn write(
         operation,
         waited,
     };
-    log::push(call, words, |frames| stack::walk(frame, frames));
+    log::push(call, words, frame);
 }
 
 /// The recording in progress, if any, and what is known from before.
@@ -154,11 +150,13 @@ pub fn unseen<R>(calls: impl FnOnce() -> R) -> R {
     struct Restore(bool);
     impl Drop for Restore {
         fn drop(&mut self) {
-            UNSEEN.set(self.0);
-            EMULATED.set((0, 0));
+            local(|local| {
+                local.unseen.set(self.0);
+                local.emulated.set((0, 0));
+            });
         }
     }
-    let _restore = Restore(UNSEEN.replace(true));
+    let _restore = Restore(local(|local| local.unseen.replace(true)));
     calls()
 }
 
@@ -176,7 +174,7 @@ pub fn mark_range(code: log::MarkCode, range: streamlings_trace::Range, stream: 
         words.put(range.end);
         words.put(stream as u64);
     };
-    log::push(call, words, |frames| stack::walk(stack::frame_pointer(), frames));
+    log::push(call, words, stack::frame_pointer());
 }
 
 /// See [`crate::recording::begin`].
@@ -211,7 +209,7 @@ pub fn mark(kind: MarkKind) {
     let seq = place_now();
     let at = now();
     let mut frames = Vec::new();
-    stack::walk(stack::frame_pointer(), &mut frames);
+    stack::walk(stack::frame_pointer(), |back| frames.push(back));
     let thread = ThreadId(log::thread_number());
     let mut recorder = recorder().lock().unwrap_or_else(PoisonError::into_inner);
     let stack = recorder.decoder.stack(&frames);

@@ -4,7 +4,7 @@
 //! so that launches can have their line too. The walk never leaves the thread's stack, so a broken
 //! chain ends it early and never faults. Built without frame pointers, nothing is captured here.
 
-use std::cell::Cell;
+use super::local::local;
 
 /// How many return addresses a record holds at most.
 pub const DEPTH: usize = 16;
@@ -20,32 +20,19 @@ pub fn frame_pointer() -> usize {
     frame
 }
 
-/// Where return addresses go.
-pub trait Frames {
-    /// One more, from the inside outwards.
-    fn put(&mut self, address: u64);
-}
-
-impl Frames for Vec<u64> {
-    fn put(&mut self, address: u64) {
-        self.push(address);
-    }
-}
-
-/// Puts the return addresses from the frame at `frame` outwards, [`DEPTH`] at most.
+/// Calls `each` with the return addresses from the frame at `frame` outwards, [`DEPTH`] at most.
 #[inline]
-pub fn walk(frame: usize, out: &mut impl Frames) {
+pub fn walk(frame: usize, mut each: impl FnMut(u64)) {
     if !cfg!(frame_pointers) {
         return;
     }
-    let (low, high) = match BOUNDS.get() {
+    let (low, high) = local(|local| match local.stack.get() {
         (0, 0) => {
-            let bounds = stack_bounds();
-            BOUNDS.set(bounds);
-            bounds
+            local.stack.set(stack_bounds());
+            local.stack.get()
         }
         known => known,
-    };
+    });
     let mut frame = frame;
     let mut depth = 0;
     while depth < DEPTH && frame >= low && frame + 16 <= high && frame.is_multiple_of(8) {
@@ -55,17 +42,13 @@ pub fn walk(frame: usize, out: &mut impl Frames) {
         if back == 0 {
             break;
         }
-        out.put(back as u64);
+        each(back as u64);
         depth += 1;
         if next <= frame {
             break;
         }
         frame = next;
     }
-}
-
-thread_local! {
-    static BOUNDS: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
 /// The addresses of the calling thread's stack; an empty range where they can't be had.

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use streamlings_trace::{Nanos, Span};
 
-use super::now;
+use super::{Left, now};
 use crate::api::Function;
 use crate::backend::{Backend, backend};
 use crate::forward;
@@ -101,14 +101,20 @@ fn before_slowly(stream: Handle) -> Option<Handle> {
     (driver::record(event, stream) == CUDA_SUCCESS).then_some(event)
 }
 
-/// Records the event after it.
+/// Records the event after it, if there is one before it.
 #[inline]
-pub fn after(before: Option<Handle>, stream: Handle, seq: u64) {
-    let Some(before) = before else { return };
+pub fn after(before: Option<Handle>, stream: Handle, left: Left) {
+    if let Some(before) = before {
+        after_slowly(before, stream, left);
+    }
+}
+
+#[cold]
+fn after_slowly(before: Handle, stream: Handle, left: Left) {
     if let Some(after) = event()
         && driver::record(after, stream) == CUDA_SUCCESS
     {
-        events().pairs.push((seq, before, after));
+        events().pairs.push((left.seq(), before, after));
     }
 }
 
