@@ -97,6 +97,9 @@ pub mod recording {
 
     /// Starts a recording. What was recorded before is dropped, but for what is still alive (streams,
     /// events, memory): the calls that made those come first in the new trace, as of thread 0.
+    ///
+    /// The callers of a call are recorded outwards up to the function that this is called from.
+    #[inline(always)] // so that it is the caller that calls
     pub fn begin(options: Options) {
         record::begin(options);
     }

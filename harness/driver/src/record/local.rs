@@ -16,6 +16,9 @@ pub struct Local {
     pub chunks: Cell<u64>,
     /// The addresses of its stack; `(0, 0)` until they are asked for.
     pub stack: Cell<(usize, usize)>,
+    /// The [key](super::stack::key) of the function that began the recording, if this thread did: its
+    /// callers are nobody's question. 0 for none.
+    pub outermost: Cell<u64>,
     /// What the emulated device says of the call in progress: the operation it enqueued, and how long
     /// it kept the thread waiting.
     pub emulated: Cell<(u64, Nanos)>,
@@ -34,6 +37,7 @@ thread_local! {
             chunk: Cell::new(None),
             chunks: Cell::new(0),
             stack: Cell::new((0, 0)),
+            outermost: Cell::new(0),
             emulated: Cell::new((0, 0)),
             number: Cell::new(0),
             unseen: Cell::new(false),

@@ -178,7 +178,9 @@ pub fn mark_range(code: log::MarkCode, range: streamlings_trace::Range, stream: 
 }
 
 /// See [`crate::recording::begin`].
+#[inline(never)] // a frame of its own, whose caller is the function that begins
 pub fn begin(options: Options) {
+    stack::end_at_caller_of(stack::frame_pointer());
     let mut recorder = recorder().lock().unwrap_or_else(PoisonError::into_inner);
     if let Backend::Emulated(device) = backend() {
         device.perturb(options.seed);
@@ -227,6 +229,7 @@ pub fn name_stream(handle: usize, name: &str) {
 /// See [`crate::recording::finish`].
 pub fn finish() -> Trace {
     ON.store(false, Ordering::Relaxed);
+    stack::end_nowhere();
     let mut guard = recorder().lock().unwrap_or_else(PoisonError::into_inner);
     let recorder = &mut *guard;
     let spans = match backend() {

@@ -20,18 +20,43 @@ pub fn frame_pointer() -> usize {
     frame
 }
 
-/// Calls `each` with the return addresses from the frame at `frame` outwards, [`DEPTH`] at most.
+/// A frame and its return address in one word: another function in its place has another.
+#[inline]
+fn key(frame: usize, back: u64) -> u64 {
+    (frame as u64).rotate_left(32) ^ back
+}
+
+/// From now on this thread's walks end at the function that called the one that `frame` is of.
+pub fn end_at_caller_of(frame: usize) {
+    end_nowhere();
+    let mut keys = Vec::new();
+    walk_frames(frame, |frame, back| keys.push(key(frame, back)));
+    local(|local| local.outermost.set(keys.get(1).copied().unwrap_or(0)));
+}
+
+/// From now on this thread's walks end where its stack does.
+pub fn end_nowhere() {
+    local(|local| local.outermost.set(0));
+}
+
+/// Calls `each` with the return addresses from the frame at `frame` outwards: [`DEPTH`] at most, and up
+/// to the function that began the recording. Every further one costs: the outer part of the stack is in no
+/// cache when the driver is done with a launch.
 #[inline]
 pub fn walk(frame: usize, mut each: impl FnMut(u64)) {
+    walk_frames(frame, |_, back| each(back));
+}
+
+#[inline]
+fn walk_frames(frame: usize, mut each: impl FnMut(usize, u64)) {
     if !cfg!(frame_pointers) {
         return;
     }
-    let (low, high) = local(|local| match local.stack.get() {
-        (0, 0) => {
+    let ((low, high), outermost) = local(|local| {
+        if local.stack.get() == (0, 0) {
             local.stack.set(stack_bounds());
-            local.stack.get()
         }
-        known => known,
+        (local.stack.get(), local.outermost.get())
     });
     let mut frame = frame;
     let mut depth = 0;
@@ -39,10 +64,10 @@ pub fn walk(frame: usize, mut each: impl FnMut(u64)) {
         // SAFETY: both words lie within this thread's stack, which is mapped and only this thread
         // changes.
         let (next, back) = unsafe { (*(frame as *const usize), *((frame + 8) as *const usize)) };
-        if back == 0 {
+        if back == 0 || key(frame, back as u64) == outermost {
             break;
         }
-        each(back as u64);
+        each(frame, back as u64);
         depth += 1;
         if next <= frame {
             break;
@@ -70,4 +95,53 @@ fn stack_bounds() -> (usize, usize) {
         }
     }
     (low as usize, low as usize + size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn callers() -> Vec<u64> {
+        let mut callers = Vec::new();
+        walk(frame_pointer(), |back| callers.push(back));
+        callers
+    }
+
+    #[inline(never)]
+    fn begin() {
+        end_at_caller_of(frame_pointer());
+    }
+
+    /// Called after `begin` has returned to it, and from a helper that has returned itself.
+    #[inline(never)]
+    fn inside() -> Vec<u64> {
+        begin();
+        std::hint::black_box(callers())
+    }
+
+    #[inline(never)]
+    fn helper() {
+        begin();
+        std::hint::black_box(());
+    }
+
+    #[test]
+    fn a_walk_ends_at_the_function_that_began() {
+        if !cfg!(frame_pointers) {
+            assert_eq!(callers(), []);
+            return;
+        }
+        end_nowhere();
+        let whole = callers();
+        assert!(whole.len() > 3, "{whole:?}");
+        let shortened = inside();
+        // Only the place in `inside`, or, where `callers` was inlined into it, nothing.
+        assert!(shortened.len() <= 1, "{shortened:?}");
+        end_nowhere();
+        assert_eq!(callers()[1..], whole[1..]);
+        // Who began has returned: nothing is cut off.
+        helper();
+        assert_eq!(callers()[1..], whole[1..]);
+        end_nowhere();
+    }
 }

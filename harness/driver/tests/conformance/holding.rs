@@ -87,9 +87,9 @@ fn alloc_async_and_free_async_return(cuda: &Cuda) {
 
 fn host_alloc_returns(cuda: &Cuda) {
     let stream = nb();
-    // The call takes some milliseconds of its own.
+    // Larger memory takes milliseconds of its own, for its pages.
     returns(cuda, stream, || {
-        let _: *mut c_void = out(|address| cu!(cuMemHostAlloc(address, 16 * MIB, 0)));
+        let _: *mut c_void = out(|address| cu!(cuMemHostAlloc(address, 2 * MIB, 0)));
     });
 }
 
