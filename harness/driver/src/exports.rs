@@ -157,7 +157,7 @@ macro_rules! typed_function {
         /// As NVIDIA's documentation of the function says.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> CUresult {
-            let before = crate::record::timestamps::before($stream);
+            let before = crate::record::before($stream);
             let entry = crate::record::enter();
             let result =
                 crate::exports::call_device!($name($($arg: $ty),*) => $module::$emulate);

@@ -87,8 +87,8 @@ pub mod recording {
         /// Source folders (or files) whose innermost frame is the learner's line, as the compiler
         /// writes them into debug information: absolute paths.
         pub learner_roots: Vec<PathBuf>,
-        /// Holds operations of the emulated device back by legal delays drawn from this seed. On a GPU it
-        /// has no effect yet.
+        /// Holds operations back by legal delays drawn from this seed: on a GPU, those that an
+        /// asynchronous call or a launch enqueues, by a kernel of ours before them.
         pub seed: Option<u64>,
         /// On a GPU: times every operation, by event records of our own around it. The emulated device
         /// always knows when an operation ran.

@@ -18,6 +18,7 @@ use streamlings_kernels::{Args, Kernel, ParamKind, Role};
 use super::arena::{POISON, StreamKey};
 use super::model::{self, Route};
 use super::{Emulator, Moment, State};
+use crate::record::delays::drawn;
 use crate::record::now;
 use crate::sys::*;
 
@@ -221,7 +222,7 @@ fn ready(device: &'static Emulator, mut state: Guard, id: OpId, at: Moment) -> G
     {
         // Marks the operation as held back once.
         op.started = 1;
-        let delay = held_back(seed, id);
+        let delay = drawn(seed, id, LONGEST_DELAY);
         if delay > 0 {
             state.schedule(at + delay, id, Step::Ready);
             return state;
@@ -238,14 +239,8 @@ fn ready(device: &'static Emulator, mut state: Guard, id: OpId, at: Moment) -> G
     start(device, state, id, at)
 }
 
-/// A legal delay for an operation of a perturbed run: none for most, up to 4 ms for some.
-fn held_back(seed: u64, id: OpId) -> Moment {
-    let mut x = seed ^ id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^= x >> 31;
-    if x.is_multiple_of(3) { (x >> 8) % 4_000_000 } else { 0 }
-}
+/// How long an operation of a perturbed run is held back at most.
+const LONGEST_DELAY: Moment = 4_000_000;
 
 /// It starts: inputs are read.
 fn start(device: &'static Emulator, mut state: Guard, id: OpId, at: Moment) -> Guard {

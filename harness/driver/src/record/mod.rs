@@ -5,6 +5,8 @@
 
 pub mod clock;
 pub mod decode;
+pub mod delays;
+mod driver;
 mod local;
 pub mod log;
 pub mod stack;
@@ -19,7 +21,7 @@ use streamlings_trace::{DeviceKind, Header, Item, Mark, MarkKind, Nanos, Seq, Th
 use crate::api::Function;
 use crate::backend::{Backend, backend};
 use crate::recording::Options;
-use crate::sys::CUresult;
+use crate::sys::{CUDA_SUCCESS, CUresult, Handle};
 pub use clock::now;
 use decode::Decoder;
 use local::local;
@@ -70,6 +72,27 @@ impl Left {
     pub fn seq(&self) -> u64 {
         place(self.entry.entered, log::thread_number())
     }
+}
+
+/// Whether the recording in progress does something of its own around operations on a GPU.
+static AROUND: AtomicBool = AtomicBool::new(false);
+
+/// What a recording wants before an operation on a GPU: a delay, an event for its time.
+#[inline]
+pub fn before(stream: Handle) -> Option<Handle> {
+    if AROUND.load(Ordering::Relaxed) { before_slowly(stream) } else { None }
+}
+
+#[cold]
+fn before_slowly(stream: Handle) -> Option<Handle> {
+    let mut status = 0;
+    // What is captured would become part of the graph.
+    let captured = driver::is_capturing(stream, &mut status) != CUDA_SUCCESS || status != 0;
+    if captured || local(|local| local.unseen.get()) {
+        return None;
+    }
+    delays::before(stream);
+    timestamps::before(stream)
 }
 
 /// A recorded call begins.
@@ -197,7 +220,8 @@ pub fn begin(options: Options) {
     for (_, thread, handle, name) in named {
         recorder.decoder.name_stream(handle, thread, name);
     }
-    timestamps::set(options.timestamps);
+    let around = [delays::set(options.seed), timestamps::set(options.timestamps)];
+    AROUND.store(around.contains(&true), Ordering::Relaxed);
     log::warm_up();
     recorder.marks.clear();
     recorder.options = options;
@@ -229,6 +253,8 @@ pub fn name_stream(handle: usize, name: &str) {
 /// See [`crate::recording::finish`].
 pub fn finish() -> Trace {
     ON.store(false, Ordering::Relaxed);
+    AROUND.store(false, Ordering::Relaxed);
+    delays::set(None);
     stack::end_nowhere();
     let mut guard = recorder().lock().unwrap_or_else(PoisonError::into_inner);
     let recorder = &mut *guard;

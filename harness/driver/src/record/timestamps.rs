@@ -1,8 +1,7 @@
 //! When operations ran on a GPU, by event records of our own around them.
 //!
 //! Only where a recording asks for it: an event is recorded on the operation's own stream right before
-//! and right after it. That adds no edge to the order, and a few microseconds to the stream. A stream
-//! that is being captured into a graph is left alone, since records would become part of the graph.
+//! and right after it. That adds no edge to the order, and a few microseconds to the stream.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,10 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use streamlings_trace::{Nanos, Span};
 
-use super::{Left, now};
-use crate::api::Function;
+use super::{Left, driver, now};
 use crate::backend::{Backend, backend};
-use crate::forward;
 use crate::sys::*;
 
 static ON: AtomicBool = AtomicBool::new(false);
@@ -35,42 +32,19 @@ fn events() -> MutexGuard<'static, Events> {
     EVENTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The system driver's functions that are needed here, called past the record.
-mod driver {
-    use super::*;
-
-    macro_rules! real {
-        ($name:ident, $function:ident($($arg:ident: $ty:ty),*)) => {
-            pub fn $name($($arg: $ty),*) -> CUresult {
-                // SAFETY: the slot holds the system driver's function, whose signature this is; the
-                // handles are live and the places are ours.
-                unsafe {
-                    let real: unsafe extern "C" fn($($ty),*) -> CUresult =
-                        std::mem::transmute(forward::address(Function::$function));
-                    real($($arg),*)
-                }
-            }
-        };
-    }
-    real!(create, cuEventCreate(event: &mut Handle, flags: u32));
-    real!(record, cuEventRecord(event: Handle, stream: Handle));
-    real!(synchronize, cuEventSynchronize(event: Handle));
-    real!(elapsed, cuEventElapsedTime(ms: &mut f32, start: Handle, end: Handle));
-    real!(is_capturing, cuStreamIsCapturing(stream: Handle, status: &mut i32));
-}
-
-/// Starts or stops; the device is idle.
-pub fn set(on: bool) {
+/// Starts or stops, with the device idle; whether it is on now.
+pub fn set(on: bool) -> bool {
     let on = on && matches!(backend(), Backend::Gpu(_));
     ON.store(on, Ordering::Relaxed);
     recycle();
-    if !on {
-        return;
-    }
-    let Some(base) = event() else { return };
-    if driver::record(base, 0) == CUDA_SUCCESS && driver::synchronize(base) == CUDA_SUCCESS {
+    if on
+        && let Some(base) = event()
+        && driver::record(base, 0) == CUDA_SUCCESS
+        && driver::synchronize(base) == CUDA_SUCCESS
+    {
         events().base = Some((base, now()));
     }
+    on
 }
 
 /// An event for timing; the lock is not held while the driver makes one.
@@ -82,19 +56,9 @@ fn event() -> Option<Handle> {
     })
 }
 
-/// Records the event before an operation.
-#[inline]
+/// Records the event before an operation, where a recording asks for it.
 pub fn before(stream: Handle) -> Option<Handle> {
     if !ON.load(Ordering::Relaxed) {
-        return None;
-    }
-    before_slowly(stream)
-}
-
-#[cold]
-fn before_slowly(stream: Handle) -> Option<Handle> {
-    let mut status = 0;
-    if driver::is_capturing(stream, &mut status) != CUDA_SUCCESS || status != 0 {
         return None;
     }
     let event = event()?;
