@@ -11,6 +11,7 @@ use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
 use streamlings_grade::{At, Finding, diagnosis};
 
 use crate::progress::Progress;
+use crate::text::counted;
 
 /// A package to build.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -86,7 +87,8 @@ pub fn build(
             let message = message?;
             if let Message::CompilerArtifact(artifact) = &message {
                 finished += 1;
-                progress.say(format!("building: {finished} parts, {}", artifact.target.name));
+                let parts = counted(finished, "part");
+                progress.say(format!("building: {parts}, {}", artifact.target.name));
             }
             built.take_in(root, packages, message);
         }

@@ -31,6 +31,28 @@ pub enum Command {
     ///
     /// Exit codes: 0 all passed, 1 unsolved, 2 usage, 3 does not compile, 4 no device, 5 grader error.
     Check(CheckArguments),
+    /// Grades an exercise whenever you save it, and goes on to the next one when it passes.
+    Watch(WatchArguments),
+    /// Lists the exercises: how each stands, and when and on which device it passed.
+    List(ListArguments),
+    /// Says which exercise is next, and how to begin.
+    Next,
+    /// Shows one more hint for an exercise.
+    Hint(ExerciseArgument),
+    /// Explains a diagnosis, which is the code in brackets of a report; lists all of them without one.
+    Explain(ExplainArguments),
+    /// Shows how the reference solution differs from your code.
+    Solution(SolutionArguments),
+    /// Puts an exercise's starter back, and keeps your code beside.
+    Reset(ResetArguments),
+    /// Looks at the device, the driver and the toolchain, and says what to do about each fault.
+    ///
+    /// Exit codes: 0 all is usable, 1 something is not.
+    Doctor(DoctorArguments),
+    /// Prints completions for a shell, so that it completes `cargo xtask`.
+    ///
+    /// For bash, add this line to ~/.bashrc: source <(cargo xtask completions bash)
+    Completions(CompletionsArguments),
     /// Tests the course itself: our crates, and that every starter, solution and mutant is graded as
     /// it should be.
     Verify(VerifyArguments),
@@ -60,6 +82,72 @@ pub struct CheckArguments {
     /// How the report is written to standard output.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct WatchArguments {
+    /// An exercise, by number, name or path; the first that has not passed without it.
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// Looks at the files twice a second; for folders that do not tell of changes, as on a network.
+    #[arg(long)]
+    pub poll: bool,
+
+    #[command(flatten)]
+    pub run: RunArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// How the list is written to standard output.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct ExerciseArgument {
+    /// An exercise, by number, name or path.
+    pub name: String,
+}
+
+#[derive(Debug, Args)]
+pub struct ExplainArguments {
+    /// The code of a diagnosis.
+    pub code: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct SolutionArguments {
+    #[command(flatten)]
+    pub exercise: ExerciseArgument,
+
+    /// Shows it although the exercise has not passed.
+    #[arg(long)]
+    pub spoil: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ResetArguments {
+    #[command(flatten)]
+    pub exercise: ExerciseArgument,
+
+    /// Does not ask.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    /// How the findings are written to standard output.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArguments {
+    /// The shell.
+    pub shell: clap_complete::Shell,
 }
 
 /// How cases are run.

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::course::Course;
 use crate::exit::Exit;
 use crate::progress::Progress;
-use crate::report::human::WIDTH;
+use crate::text::WIDTH;
 
 /// The programs: package and example.
 const PROGRAMS: &[(&str, &str)] = &[

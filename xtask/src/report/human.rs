@@ -10,9 +10,8 @@ use streamlings_trace::Device;
 use super::{CaseReport, ExerciseReport, Report, snippet};
 use crate::criterion::State;
 use crate::grading::Whose;
+pub use crate::text::WIDTH;
 
-/// No line of ours is longer. (rustc's own may be.)
-pub const WIDTH: usize = 100;
 /// How many lines of a case's own output are shown: the first ones and the last ones.
 const OUTPUT_LINES: usize = 12;
 

@@ -7,7 +7,7 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use streamlings_grade::{Spot, Verdict, diagnosis};
 
-use super::human::WIDTH;
+use crate::text::WIDTH;
 
 /// Footers are wrapped to this, since ` = next: ` and the gutter stand before them.
 const FOOTER: usize = WIDTH - 16;

@@ -1,5 +1,8 @@
 //! `cargo xtask`, run as a program on workspaces of its own.
 
 mod check;
+mod columns;
+mod learner;
+mod state;
 mod verify;
 mod workspace;
