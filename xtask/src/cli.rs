@@ -82,6 +82,10 @@ pub struct CheckArguments {
     /// How the report is written to standard output.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub format: Format,
+
+    /// Leaves out what is next and the completion criterion, for `watch`.
+    #[arg(long, hide = true)]
+    pub findings_only: bool,
 }
 
 #[derive(Debug, Args)]
@@ -166,6 +170,17 @@ pub struct RunArguments {
     pub seed: Option<u64>,
 }
 
+impl RunArguments {
+    /// The same, for a command line.
+    pub fn as_arguments(&self) -> Vec<String> {
+        let device = self.device.variable().unwrap_or("auto");
+        let limit = self.time_limit.as_secs_f64();
+        let mut arguments = vec![format!("--device={device}"), format!("--time-limit={limit}")];
+        arguments.extend(self.seed.map(|seed| format!("--seed={seed}")));
+        arguments
+    }
+}
+
 #[derive(Debug, Args)]
 pub struct VerifyArguments {
     /// Leaves out the tests of our own crates.
@@ -237,6 +252,20 @@ mod tests {
     fn the_command_line_is_well_formed() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_run_can_be_passed_on() {
+        let parse = |arguments: &[String]| {
+            let check = ["cargo xtask".to_owned(), "check".to_owned()];
+            match Cli::parse_from(check.iter().chain(arguments)).command {
+                Command::Check(check) => check.run.as_arguments(),
+                other => panic!("{other:?}"),
+            }
+        };
+        let given = ["--device=emulated", "--time-limit=0.25", "--seed=18446744073709551615"];
+        assert_eq!(parse(&given.map(str::to_owned)), given);
+        assert_eq!(parse(&[]), ["--device=auto", "--time-limit=30"]);
     }
 
     #[test]

@@ -28,6 +28,9 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     // A case runs in a process group of its own, which Ctrl-C does not reach.
     let handler = ctrlc::set_handler(|| {
+        if commands::watch::interrupt() {
+            return;
+        }
         streamlings_grade::supervise::end_all();
         std::process::exit(i32::from(Exit::Interrupted.code()));
     });

@@ -9,7 +9,7 @@ use anyhow::Context;
 use sha2::{Digest, Sha256};
 
 /// The files of a folder and of the folders in it, by their path within it. Links to folders are not
-/// followed.
+/// followed, and what editors keep beside a file (`.name`, `name~`) is no source.
 pub type Sources = BTreeMap<PathBuf, Vec<u8>>;
 
 /// Reads a folder.
@@ -24,6 +24,10 @@ pub fn read(folder: &Path) -> anyhow::Result<Sources> {
         let unreadable = || format!("{} cannot be read", here.display());
         for entry in fs::read_dir(&here).with_context(unreadable)? {
             let entry = entry.with_context(unreadable)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with('.') || name.ends_with('~') {
+                continue;
+            }
             let path = inside.join(entry.file_name());
             if entry.file_type()?.is_dir() {
                 folders.push(path);
@@ -88,6 +92,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let written = sources(&[("lib.rs", "mod part;\n"), ("part/mod.rs", "//! A part.\n")]);
         write(folder.path(), &written).expect("it can be written");
+        let others = sources(&[(".lib.rs.swp", "b0"), ("lib.rs~", "mod old;\n")]);
+        write(folder.path(), &others).expect("it can be written");
         assert_eq!(read(folder.path()).expect("it can be read"), written);
         assert!(read(&folder.path().join("none")).is_err());
     }

@@ -27,6 +27,7 @@ pub fn run(root: &Path, arguments: &CheckArguments) -> anyhow::Result<Exit> {
         remember(root, &report, &digests);
     }
     text::print(&match arguments.format {
+        Format::Human if arguments.findings_only => human::render_findings(root, &report),
         Format::Human => human::render(root, &report),
         Format::Json => format!("{:#}\n", json::document(&report)),
     })?;

@@ -4,5 +4,7 @@ mod check;
 mod columns;
 mod learner;
 mod state;
+mod terminal;
 mod verify;
+mod watch;
 mod workspace;

@@ -40,6 +40,14 @@ fn judge(job: String) {
 /// What is right.
 pub const RIGHT: &[u8] = b"//! An answer.\npub fn answer() -> u32 {\n    42\n}\n";
 
+/// Says who it is, and stays.
+pub const LOOPS: &[u8] = br#"//! An answer.
+pub fn answer() -> u32 {
+    std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/pid"), std::process::id().to_string()).unwrap();
+    loop {}
+}
+"#;
+
 /// A workspace with packages in these folders, and with these exercises, numbered from 1.
 pub fn workspace<const N: usize>(folders: [&str; N], exercises: &[(&str, &[u8])]) -> TempDir {
     let root = tempfile::tempdir().expect("a temporary folder");
