@@ -13,6 +13,9 @@ use streamlings_grade::{At, Finding, diagnosis};
 use crate::progress::Progress;
 use crate::text::counted;
 
+/// The driver's crate, as cargo names its folder.
+const DRIVER: &str = "harness/driver";
+
 /// A package to build.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Package {
@@ -31,6 +34,8 @@ pub struct Built {
     errors: HashMap<String, Vec<Error>>,
     /// What went wrong outside of the packages asked for.
     trouble: Option<String>,
+    /// What the driver's build script configured.
+    driver_configuration: Option<Vec<String>>,
 }
 
 /// One of rustc's errors.
@@ -128,8 +133,16 @@ impl Built {
                     None => self.trouble = Some(rendered(&diagnostic)),
                 }
             }
+            Message::BuildScriptExecuted(script) if script.package_id.repr.contains(DRIVER) => {
+                self.driver_configuration = Some(script.cfgs);
+            }
             _ => {}
         }
+    }
+
+    /// The `cfg`s of the driver crate, if it is among what was built.
+    pub fn driver_configuration(&self) -> Option<&[String]> {
+        self.driver_configuration.as_deref()
     }
 
     /// The binary of a test target, or why there is none.
