@@ -51,7 +51,8 @@ pub enum Command {
     Doctor(DoctorArguments),
     /// Prints completions for a shell, so that it completes `cargo xtask`.
     ///
-    /// For bash, add this line to ~/.bashrc: source <(cargo xtask completions bash)
+    /// bash: write it to a file, and source that from ~/.bashrc. fish: write it to
+    /// ~/.config/fish/conf.d/streamlings.fish. zsh: write it to a file _cargo-xtask in a folder of fpath.
     Completions(CompletionsArguments),
     /// Tests the course itself: our crates, and that every starter, solution and mutant is graded as
     /// it should be.

@@ -78,7 +78,7 @@ fn room(target: &Path) -> Option<Item> {
     // The folder itself may not be there yet.
     let there = target.ancestors().find(|folder| folder.exists())?;
     let volume = statvfs(there).ok()?;
-    let free = u64::from(volume.blocks_available()) * u64::from(volume.fragment_size());
+    let free = volume.blocks_available() * volume.fragment_size();
     let shown = format!("{:.1} GiB free in {}", free as f64 / f64::from(1 << 30), target.display());
     Some(match free < ROOM {
         true => {
