@@ -11,6 +11,10 @@ use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
 use streamlings_grade::{At, Finding, diagnosis};
 
 use crate::progress::Progress;
+use crate::text::counted;
+
+/// The driver's crate, as cargo names its folder.
+const DRIVER: &str = "harness/driver";
 
 /// A package to build.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +34,8 @@ pub struct Built {
     errors: HashMap<String, Vec<Error>>,
     /// What went wrong outside of the packages asked for.
     trouble: Option<String>,
+    /// What the driver's build script configured.
+    driver_configuration: Option<Vec<String>>,
 }
 
 /// One of rustc's errors.
@@ -86,7 +92,8 @@ pub fn build(
             let message = message?;
             if let Message::CompilerArtifact(artifact) = &message {
                 finished += 1;
-                progress.say(format!("building: {finished} parts, {}", artifact.target.name));
+                let parts = counted(finished, "part");
+                progress.say(format!("building: {parts}, {}", artifact.target.name));
             }
             built.take_in(root, packages, message);
         }
@@ -126,8 +133,16 @@ impl Built {
                     None => self.trouble = Some(rendered(&diagnostic)),
                 }
             }
+            Message::BuildScriptExecuted(script) if script.package_id.repr.contains(DRIVER) => {
+                self.driver_configuration = Some(script.cfgs);
+            }
             _ => {}
         }
+    }
+
+    /// The `cfg`s of the driver crate, if it is among what was built.
+    pub fn driver_configuration(&self) -> Option<&[String]> {
+        self.driver_configuration.as_deref()
     }
 
     /// The binary of a test target, or why there is none.

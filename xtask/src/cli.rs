@@ -31,6 +31,29 @@ pub enum Command {
     ///
     /// Exit codes: 0 all passed, 1 unsolved, 2 usage, 3 does not compile, 4 no device, 5 grader error.
     Check(CheckArguments),
+    /// Grades an exercise whenever you save it, and goes on to the next one when it passes.
+    Watch(WatchArguments),
+    /// Lists the exercises: how each stands, and when and on which device it passed.
+    List(ListArguments),
+    /// Says which exercise is next, and how to begin.
+    Next,
+    /// Shows one more hint for an exercise.
+    Hint(ExerciseArgument),
+    /// Explains a diagnosis, which is the code in brackets of a report; lists all of them without one.
+    Explain(ExplainArguments),
+    /// Shows how the reference solution differs from your code.
+    Solution(SolutionArguments),
+    /// Puts an exercise's starter back, and keeps your code beside.
+    Reset(ResetArguments),
+    /// Looks at the device, the driver and the toolchain, and says what to do about each fault.
+    ///
+    /// Exit codes: 0 all is usable, 1 something is not.
+    Doctor(DoctorArguments),
+    /// Prints completions for a shell, so that it completes `cargo xtask`.
+    ///
+    /// bash: write it to a file, and source that from ~/.bashrc. fish: write it to
+    /// ~/.config/fish/conf.d/streamlings.fish. zsh: write it to a file _cargo-xtask in a folder of fpath.
+    Completions(CompletionsArguments),
     /// Tests the course itself: our crates, and that every starter, solution and mutant is graded as
     /// it should be.
     Verify(VerifyArguments),
@@ -60,6 +83,76 @@ pub struct CheckArguments {
     /// How the report is written to standard output.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub format: Format,
+
+    /// Leaves out what is next and the completion criterion, for `watch`.
+    #[arg(long, hide = true)]
+    pub findings_only: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct WatchArguments {
+    /// An exercise, by number, name or path; the first that has not passed without it.
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// Looks at the files twice a second; for folders that do not tell of changes, as on a network.
+    #[arg(long)]
+    pub poll: bool,
+
+    #[command(flatten)]
+    pub run: RunArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// How the list is written to standard output.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct ExerciseArgument {
+    /// An exercise, by number, name or path.
+    pub name: String,
+}
+
+#[derive(Debug, Args)]
+pub struct ExplainArguments {
+    /// The code of a diagnosis.
+    pub code: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct SolutionArguments {
+    #[command(flatten)]
+    pub exercise: ExerciseArgument,
+
+    /// Shows it although the exercise has not passed.
+    #[arg(long)]
+    pub spoil: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ResetArguments {
+    #[command(flatten)]
+    pub exercise: ExerciseArgument,
+
+    /// Does not ask.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    /// How the findings are written to standard output.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub format: Format,
+}
+
+#[derive(Debug, Args)]
+pub struct CompletionsArguments {
+    /// The shell.
+    pub shell: clap_complete::Shell,
 }
 
 /// How cases are run.
@@ -76,6 +169,17 @@ pub struct RunArguments {
     /// Draws sizes, data and delays from this seed, to repeat a run; each run draws anew without it.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+}
+
+impl RunArguments {
+    /// The same, for a command line.
+    pub fn as_arguments(&self) -> Vec<String> {
+        let device = self.device.variable().unwrap_or("auto");
+        let limit = self.time_limit.as_secs_f64();
+        let mut arguments = vec![format!("--device={device}"), format!("--time-limit={limit}")];
+        arguments.extend(self.seed.map(|seed| format!("--seed={seed}")));
+        arguments
+    }
 }
 
 #[derive(Debug, Args)]
@@ -149,6 +253,20 @@ mod tests {
     fn the_command_line_is_well_formed() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_run_can_be_passed_on() {
+        let parse = |arguments: &[String]| {
+            let check = ["cargo xtask".to_owned(), "check".to_owned()];
+            match Cli::parse_from(check.iter().chain(arguments)).command {
+                Command::Check(check) => check.run.as_arguments(),
+                other => panic!("{other:?}"),
+            }
+        };
+        let given = ["--device=emulated", "--time-limit=0.25", "--seed=18446744073709551615"];
+        assert_eq!(parse(&given.map(str::to_owned)), given);
+        assert_eq!(parse(&[]), ["--device=auto", "--time-limit=30"]);
     }
 
     #[test]

@@ -2,6 +2,15 @@
 
 pub mod bench;
 pub mod check;
+pub mod completions;
+pub mod doctor;
+pub mod explain;
+pub mod hint;
 pub mod judge;
+pub mod list;
+pub mod next;
 pub mod ptx;
+pub mod reset;
+pub mod solution;
 pub mod verify;
+pub mod watch;

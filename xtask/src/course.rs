@@ -21,12 +21,24 @@ pub struct Exercise {
     /// What the starter must get. The cases that are named here have to be there, whatever the
     /// learner's binary says.
     pub intended: Vec<Intended>,
+    /// Hints, each saying a little more than the one before.
+    pub hints: Vec<String>,
 }
 
 impl Exercise {
     /// `01 async_launch`.
     pub fn label(&self) -> String {
         format!("{:02} {}", self.number, self.name)
+    }
+
+    /// The learner's sources, within the workspace.
+    pub fn source(&self) -> PathBuf {
+        Path::new("exercises").join(&self.folder).join("src")
+    }
+
+    /// The starter's sources, within the workspace: what the learner's were at first.
+    pub fn starter(&self) -> PathBuf {
+        Path::new("solutions").join(&self.folder).join("starter")
     }
 }
 
@@ -61,7 +73,6 @@ struct ExerciseFile {
     intended: Vec<Intended>,
     /// Hints, each saying a little more than the one before.
     #[serde(default)]
-    #[expect(dead_code, reason = "read here so that a typo in an exercise.toml is found")]
     hints: Vec<String>,
 }
 
@@ -125,7 +136,10 @@ impl Course {
     }
 
     /// An exercise by its number, its name, or a path to it or into it.
-    fn find(&self, name: &str) -> Result<&Exercise, UnknownExercise> {
+    ///
+    /// # Errors
+    /// [`UnknownExercise`].
+    pub fn find(&self, name: &str) -> Result<&Exercise, UnknownExercise> {
         let path = Path::new(name).canonicalize().unwrap_or_else(|_| PathBuf::from(name));
         let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
         let number = name.parse().ok();
@@ -160,7 +174,7 @@ fn read_exercise(path: &Path) -> anyhow::Result<Exercise> {
     let file = path.join("exercise.toml");
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("{} cannot be read", file.display()))?;
-    let ExerciseFile { title, intended, .. } = toml::from_str(&text)
+    let ExerciseFile { title, intended, hints } = toml::from_str(&text)
         .with_context(|| format!("{} is not as it has to be", file.display()))?;
     ensure!(!intended.is_empty(), "{}: the starter must fail some case", file.display());
     let required = intended.iter().any(|intended| !intended.optional);
@@ -169,7 +183,7 @@ fn read_exercise(path: &Path) -> anyhow::Result<Exercise> {
         let known = diagnosis::find(code).is_some();
         ensure!(known, "{}: there is no diagnosis `{code}`", file.display());
     }
-    Ok(Exercise { number, name, folder, title, intended })
+    Ok(Exercise { number, name, folder, title, intended, hints })
 }
 
 #[cfg(test)]
@@ -183,6 +197,7 @@ mod tests {
             folder: format!("{number:02}_{name}"),
             title: String::new(),
             intended: Vec::new(),
+            hints: Vec::new(),
         };
         let exercises = vec![exercise(1, "async_launch"), exercise(2, "event_timing")];
         Course { root: PathBuf::new(), exercises }
@@ -247,6 +262,7 @@ mod tests {
         let course = course.expect("it is as it has to be");
         assert_eq!(course.exercises[0].label(), "03 pinned_copies");
         assert_eq!(course.exercises[0].intended[0].diagnosis, "not-done");
+        assert_eq!(course.exercises[0].hints, ["look"]);
         assert!(!course.exercises[0].passes_without("a"));
 
         let optional = "{ case = 'b', diagnosis = 'not-done', optional = true }";

@@ -54,6 +54,18 @@ impl Exit {
     }
 }
 
+/// The command line asks for what cannot be had; the message says what to do instead.
+#[derive(Debug)]
+pub struct UsageError(pub String);
+
+impl std::fmt::Display for UsageError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UsageError {}
+
 #[cfg(test)]
 mod tests {
     use super::*;

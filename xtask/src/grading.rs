@@ -129,9 +129,10 @@ fn grade_one(
 }
 
 /// What serves the cases, and what the driver has to say about it.
-type Probed = (Option<Device>, Vec<String>);
+pub type Probed = (Option<Device>, Vec<String>);
 
-fn probe(program: &Path, supervisor: &Supervisor) -> Probed {
+/// Asks a grade binary what would serve its cases.
+pub fn probe(program: &Path, supervisor: &Supervisor) -> Probed {
     let answer = supervisor.ask(program, "--device").unwrap_or_default();
     let (device, said): (Vec<_>, Vec<_>) = answer
         .lines()

@@ -14,6 +14,9 @@ mod exit;
 mod grading;
 mod progress;
 mod report;
+mod sources;
+mod state;
+mod text;
 
 use std::process::ExitCode;
 
@@ -25,6 +28,9 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     // A case runs in a process group of its own, which Ctrl-C does not reach.
     let handler = ctrlc::set_handler(|| {
+        if commands::watch::interrupt() {
+            return;
+        }
         streamlings_grade::supervise::end_all();
         std::process::exit(i32::from(Exit::Interrupted.code()));
     });
@@ -33,16 +39,25 @@ fn main() -> ExitCode {
     }
     let result = match &cli.command {
         Command::Check(arguments) => commands::check::run(&cli.root(), arguments),
+        Command::Watch(arguments) => commands::watch::run(&cli.root(), arguments),
+        Command::List(arguments) => commands::list::run(&cli.root(), arguments),
+        Command::Next => commands::next::run(&cli.root()),
+        Command::Hint(arguments) => commands::hint::run(&cli.root(), arguments),
+        Command::Explain(arguments) => commands::explain::run(&cli.root(), arguments),
+        Command::Solution(arguments) => commands::solution::run(&cli.root(), arguments),
+        Command::Reset(arguments) => commands::reset::run(&cli.root(), arguments),
+        Command::Doctor(arguments) => commands::doctor::run(&cli.root(), arguments),
+        Command::Completions(arguments) => commands::completions::run(arguments),
         Command::Verify(arguments) => commands::verify::run(&cli.root(), arguments),
         Command::Judge(arguments) => commands::judge::run(arguments),
         Command::Bench => commands::bench::run(&cli.root()),
         Command::Ptx(arguments) => commands::ptx::run(&cli.root(), arguments),
     };
     let exit = result.unwrap_or_else(|error| {
-        anstream::eprintln!("error: {error:#}");
-        match error.downcast_ref::<course::UnknownExercise>() {
-            Some(_) => Exit::Usage,
-            None => Exit::GraderError,
+        anstream::eprintln!("{}", text::labelled("error: ", &format!("{error:#}")));
+        match error.is::<course::UnknownExercise>() || error.is::<exit::UsageError>() {
+            true => Exit::Usage,
+            false => Exit::GraderError,
         }
     });
     ExitCode::from(exit.code())

@@ -192,14 +192,35 @@ fn exercises_and_solutions_hold_nothing_stray() {
                 .skip(1)
                 .collect();
             let inside = inside.to_string_lossy().into_owned();
-            let mutant = folder == "solutions" && inside.starts_with("mutants/");
+            let variant = ["mutants/", "starter/"].iter().any(|start| inside.starts_with(start));
+            let variant = folder == "solutions" && variant;
             let test_part = folder == "exercises" && inside.starts_with("tests/");
-            if !expected.contains(&inside.as_str()) && !mutant && !test_part {
+            if !expected.contains(&inside.as_str()) && !variant && !test_part {
                 stray.push(shown(&file));
             }
         }
     }
     assert_eq!(stray, Vec::<String>::new(), "these files have no business there");
+}
+
+/// `cargo xtask reset` takes the starter from there, with or without git.
+#[test]
+fn every_starter_is_kept() {
+    let mut differing = Vec::new();
+    for folder in root().join("exercises").read_dir().into_iter().flatten().flatten() {
+        let name = folder.file_name().to_string_lossy().into_owned();
+        let (source, kept) = (format!("exercises/{name}/src"), format!("solutions/{name}/starter"));
+        let texts = |under: &str| -> BTreeMap<PathBuf, String> {
+            let folder = root().join(under);
+            let files = if folder.exists() { files(under) } else { Vec::new() };
+            let inside = |file: &Path| file.strip_prefix(&folder).expect("it is there").to_owned();
+            files.iter().map(|file| (inside(file), read(file))).collect()
+        };
+        if texts(&source) != texts(&kept) {
+            differing.push(format!("mkdir -p {kept} && cp -r {source}/. {kept}/"));
+        }
+    }
+    assert_eq!(differing, Vec::<String>::new(), "these starters are not kept; the commands do it");
 }
 
 #[test]

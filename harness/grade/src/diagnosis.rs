@@ -5,7 +5,7 @@
 //!
 //! To add one: write an entry below. Its title completes "what is wrong", its rule is one sentence that
 //! is true without the exercise at hand, and its next step says what to look at or to try, never what
-//! to write.
+//! to write. `[docs: ...]` may follow: the page that the rule rests on.
 
 use std::fmt;
 
@@ -24,6 +24,8 @@ pub struct Diagnosis {
     pub rule: &'static str,
     /// One thing to do next; never the solution.
     pub next: &'static str,
+    /// The public documentation that the rule rests on, where there is one page for it.
+    pub docs: Option<&'static str>,
 }
 
 impl fmt::Display for Diagnosis {
@@ -37,10 +39,36 @@ pub fn find(code: &str) -> Option<&'static Diagnosis> {
     ALL.iter().copied().find(|diagnosis| diagnosis.code == code)
 }
 
+/// Pages of the vendors, by what they are about.
+mod pages {
+    pub const ASYNCHRONOUS: &str =
+        "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#asynchronous-concurrent-execution";
+    pub const SYNC_BEHAVIOR: &str =
+        "https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html";
+    pub const EVENTS: &str = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html";
+    pub const STREAMS: &str =
+        "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html";
+    pub const MEMORY: &str = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html";
+    pub const PYTORCH_ASYNCHRONOUS: &str =
+        "https://pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution";
+    pub const PYTORCH_PINNED: &str =
+        "https://pytorch.org/docs/stable/notes/cuda.html#use-pinned-memory-buffers";
+}
+
+macro_rules! docs {
+    () => {
+        None
+    };
+    ($docs:expr) => {
+        Some($docs)
+    };
+}
+
 macro_rules! diagnoses {
     ($($name:ident $code:literal $outcome:ident: $title:literal
         rule: $rule:literal
-        next: $next:literal)*) => {
+        next: $next:literal
+        $([docs: $docs:expr])?)*) => {
         $(
             #[doc = concat!("`", $code, "`: ", $title, ".")]
             pub const $name: &Diagnosis = &Diagnosis {
@@ -49,6 +77,7 @@ macro_rules! diagnoses {
                 title: $title,
                 rule: $rule,
                 next: $next,
+                docs: docs!($($docs)?),
             };
         )*
 
@@ -122,11 +151,13 @@ diagnoses! {
         "the host was held before the first reading"
         rule: "A launch only enqueues: the reading that shows it has to come before any call that waits."
         next: "Look at what stands between the launch and the first reading of the clock."
+        [docs: pages::ASYNCHRONOUS]
 
     LAUNCH_NOT_WAITED_FOR "launch-not-waited-for" MisTimed:
         "the second reading was taken while the kernel was still running"
         rule: "A kernel is done when a synchronize after it has returned, not when the launch has."
         next: "Ask yourself which call tells the host that the kernel has ended."
+        [docs: pages::ASYNCHRONOUS]
 
     NOTHING_LAUNCHED "nothing-launched" Wrong: "the driver saw no launch"
         rule: "What is graded is what the driver was asked to do."
@@ -135,6 +166,7 @@ diagnoses! {
     WAITED_TOO_OFTEN "waited-too-often" Blocked: "the host was held more than once"
         rule: "Each wait that the host makes is a gap in which it enqueues nothing."
         next: "Count the calls that can wait, and keep the one that is needed."
+        [docs: pages::ASYNCHRONOUS]
 
     FIGURE_DISAGREES_WITH_RECORD "figure-disagrees-with-record" Wrong:
         "a figure is not what the driver recorded"
@@ -144,11 +176,13 @@ diagnoses! {
     CLOSURE_AFTER_WAIT "closure-after-wait" Serialized: "the closure ran when the kernel had ended"
         rule: "Host work overlaps device work only between the launch and the wait."
         next: "Look at the order of the three: launch, closure, wait."
+        [docs: pages::ASYNCHRONOUS]
 
     CLOSURE_BEFORE_LAUNCH "closure-before-launch" Serialized:
         "the closure ran before the kernel was launched"
         rule: "Host work overlaps device work only between the launch and the wait."
         next: "Look at the order of the three: launch, closure, wait."
+        [docs: pages::ASYNCHRONOUS]
 
     CLOSURE_NOT_RUN "closure-not-run" Wrong: "the closure did not run exactly once"
         rule: "The host work is part of the task."
@@ -157,19 +191,23 @@ diagnoses! {
     RETURNED_BEFORE_DONE "returned-before-done" Wrong: "the function returned while the kernel was running"
         rule: "Who returns before the device is done leaves the waiting to the caller."
         next: "Ask yourself which call tells the host that the kernel has ended."
+        [docs: pages::ASYNCHRONOUS]
 
     WRONG_LAUNCH_BLAMED "wrong-launch-blamed" Wrong: "another launch is the one that faulted"
         rule: "A fault surfaces at a later call; only a wait after each launch ties it to one."
         next: "Find out after which launch the first error can be seen, when you wait after each."
+        [docs: pages::PYTORCH_ASYNCHRONOUS]
 
     FAULT_NOT_SEEN "fault-not-seen" Wrong: "one launch faulted, and nobody noticed"
         rule: "A launch returns before its kernel runs, so its own result says nothing of the kernel."
         next: "Ask yourself by which call, at the latest, the driver has to tell of the fault."
+        [docs: pages::PYTORCH_ASYNCHRONOUS]
 
     BLAMED_THE_REPORTING_CALL "blamed-the-reporting-call" Wrong:
         "that is the call that reported the fault, not the launch that caused it"
         rule: "A launch returns before its kernel runs, so its own result says nothing of the kernel."
         next: "Run it with CUDA_LAUNCH_BLOCKING=1 and see which call reports the fault then."
+        [docs: pages::PYTORCH_ASYNCHRONOUS]
 
     // Exercise 02: two-way timing.
 
@@ -177,46 +215,56 @@ diagnoses! {
         "a bare clock was reported as the kernel's time"
         rule: "A host clock around a launch times the enqueueing, not the kernel."
         next: "Find something that the device itself writes down when it reaches it."
+        [docs: pages::PYTORCH_ASYNCHRONOUS]
 
     WALL_CLOCK_AS_EVENT_TIME "wall-clock-as-event-time" MisTimed:
         "a host clock was reported as the event time"
         rule: "An event time is the difference of two events on the device's clock."
         next: "Look for the driver's call that gives the time between two events."
+        [docs: pages::EVENTS]
 
     EVENTS_ON_ANOTHER_STREAM "events-on-another-stream" MisTimed:
         "the events were recorded on another stream than the kernel's"
         rule: "An event is reached when the work before it on its own stream is done."
         next: "Compare the stream of each event with the stream of the launch."
+        [docs: pages::EVENTS]
 
     EVENTS_BEFORE_THE_LAUNCH "events-before-the-launch" MisTimed:
         "both events were recorded before the launch"
         rule: "An event pair times what was enqueued between its two records."
         next: "Look at the order of the three: start, launch, end."
+        [docs: pages::EVENTS]
 
     EVENTS_AFTER_THE_LAUNCH "events-after-the-launch" MisTimed:
         "both events were recorded after the launch"
         rule: "An event pair times what was enqueued between its two records."
         next: "Look at the order of the three: start, launch, end."
+        [docs: pages::EVENTS]
 
     PAIR_BRACKETS_NOTHING "pair-brackets-nothing" MisTimed: "there is no work between the two events"
         rule: "An event pair times what was enqueued between its two records, on their stream."
         next: "See which stream the product was launched on."
+        [docs: pages::EVENTS]
 
     PAIR_BRACKETS_MORE "pair-brackets-more" MisTimed: "the event pair stands around more than the product"
         rule: "Whatever is enqueued between the two records is part of their time."
         next: "See what else is enqueued between the two events, and whether it has to be."
+        [docs: pages::EVENTS]
 
     SAME_EVENT_TWICE "same-event-twice" MisTimed: "start and end are the same event"
         rule: "Recording an event again replaces its earlier record."
         next: "Count the events that a time between two points needs."
+        [docs: pages::EVENTS]
 
     READ_WITHOUT_WAITING "read-without-waiting" MisTimed: "the event time was read before the end was reached"
         rule: "The time between two events exists only once both have been reached."
         next: "Ask yourself what has to have happened on the device before the driver can answer."
+        [docs: pages::EVENTS]
 
     EVENT_WITHOUT_TIMING "event-without-timing" MisTimed: "an event was made without timing"
         rule: "Only an event made for timing has a time; CU_EVENT_DISABLE_TIMING, cudarc's default, has none."
         next: "Look at the flags that the events were made with."
+        [docs: pages::EVENTS]
 
     WARM_UP_INSIDE "warm-up-inside" MisTimed: "the timed region holds the warm-up"
         rule: "Loading a module and the first launch of a kernel cost time once, and are not the kernel's."
@@ -226,10 +274,12 @@ diagnoses! {
         "the host was held between the two readings of the bare clock"
         rule: "A call that waits makes the clock around it a measure of the wait."
         next: "Look at what stands between the two readings besides the launch."
+        [docs: pages::ASYNCHRONOUS]
 
     NOT_SYNCHRONIZED "not-synchronized" MisTimed: "the clock was read before the kernel had ended"
         rule: "A host clock times a kernel only if a synchronize stands before the second reading."
         next: "See what the host knows about the kernel at the moment of the second reading."
+        [docs: pages::PYTORCH_ASYNCHRONOUS]
 
     CONSTANT_FIGURE "constant-figure" Wrong: "the figure does not change with the work"
         rule: "A reported time has to be that of this very run."
@@ -244,11 +294,13 @@ diagnoses! {
     PAGEABLE_COPY "pageable-copy" Blocked: "an asynchronous copy with pageable memory held the host"
         rule: "An asynchronous copy is a request: only with pinned host memory is the host free while it runs."
         next: "See what kind of memory the host's side of that copy is."
+        [docs: pages::SYNC_BEHAVIOR]
 
     PAGEABLE_BY_LUCK "pageable-by-luck" Blocked:
         "a copy from pageable memory came back at once, by luck of its size"
         rule: "Small pageable uploads go through the driver's staging memory; where that is full, they hold the host."
         next: "See what kind of memory the copy reads, and think of the same copy at fifty times the size."
+        [docs: pages::SYNC_BEHAVIOR]
 
     COPY_NOT_STARTED "copy-not-started" Wrong: "the function returned without having started the copy"
         rule: "A copy runs beside other work only if it is enqueued before anyone needs its result."
@@ -261,25 +313,30 @@ diagnoses! {
     WAITED_FOR_THE_STREAM "waited-for-the-stream" Blocked: "the wait was for more than the copy"
         rule: "Synchronizing a stream waits for all that was enqueued on it, later work included."
         next: "Find something that marks the place on the stream right behind the copy."
+        [docs: pages::STREAMS]
 
     REFILLED_DURING_COPY "refilled-during-copy" Raced:
         "a pinned buffer was written while its upload may still be reading it"
         rule: "An upload from pinned memory reads it when the stream gets there, not when the call returns."
         next: "Ask yourself how the host can know that the upload before has read the buffer."
+        [docs: pages::PYTORCH_PINNED]
 
     FREED_DURING_COPY "freed-during-copy" Raced:
         "pinned memory was given back while a copy may still be using it"
         rule: "The host's side of an asynchronous copy has to live until the stream has done the copy."
         next: "See where the pinned memory is dropped, and who else could own it."
+        [docs: pages::MEMORY]
 
     READ_BEFORE_READY "read-before-ready" Raced:
         "the target of a download was read before the download was known to be done"
         rule: "A download into pinned memory returns at once; the values come when the stream gets there."
         next: "Ask yourself how the host can know that the copy has arrived."
+        [docs: pages::SYNC_BEHAVIOR]
 
     UNORDERED_ACCESS "unordered-access" Raced: "two accesses to the same memory are not ordered"
         rule: "What two streams, or a stream and the host, do to the same bytes needs a wait in between."
         next: "Look at the two lines, and at what makes the second one wait for the first."
+        [docs: pages::STREAMS]
 
     PINNED_INSIDE_THE_LOOP "pinned-inside-the-loop" Serialized:
         "pinned memory is given back between the batches"
@@ -290,15 +347,18 @@ diagnoses! {
         "all copies and kernels are on one stream"
         rule: "A stream runs its operations one after another; only those of two streams run side by side."
         next: "See which of the operations have to come after one another, and which have not."
+        [docs: pages::ASYNCHRONOUS]
 
     SYNC_AFTER_EACH_BATCH "sync-after-each-batch" Serialized:
         "the host waits for each batch before it starts the next"
         rule: "While the host waits for all that it has enqueued, the device has nothing else to do."
         next: "Ask yourself which earlier batch a new one has to wait for, and from when on."
+        [docs: pages::ASYNCHRONOUS]
 
     LITTLE_OVERLAP "little-overlap" Serialized: "most copies ran while no kernel did"
         rule: "Copies are free only where they run beside kernels."
         next: "Draw the operations of three batches on a time line, and find what each one waits for."
+        [docs: pages::ASYNCHRONOUS]
 }
 
 #[cfg(test)]
@@ -315,9 +375,20 @@ mod tests {
         }
     }
 
+    /// What names a diagnosis in a source can be found by its code.
+    #[test]
+    fn constants_are_called_as_their_codes() {
+        let table = include_str!("diagnosis.rs");
+        for Diagnosis { code, .. } in ALL {
+            let constant = code.to_uppercase().replace('-', "_");
+            assert!(table.contains(&format!("    {constant} \"{code}\" ")), "{code}");
+        }
+    }
+
     #[test]
     fn every_entry_reads_as_the_reports_need_it() {
-        for Diagnosis { code, outcome, title, rule, next } in ALL {
+        for Diagnosis { code, outcome, title, rule, next, docs } in ALL {
+            assert!(docs.is_none_or(|docs| docs.starts_with("https://")), "{code}: {docs:?}");
             assert_ne!(*outcome, Outcome::Passed, "{code}");
             assert!(title.len() <= 80 && !title.ends_with('.'), "{code}: {title}");
             for sentence in [rule, next] {

@@ -1,8 +1,10 @@
-//! `cargo xtask bench`: runs the programs that measure, times `check` itself, and prints one table.
+//! `cargo xtask bench`: runs the programs that measure, times `check` and an edit, and prints one table.
 //!
 //! A program that measures is an example that prints JSON objects, one a line:
 //! `{"what", "figure", "unit", "target", "against", "met"}`, where `met` is a boolean, or null for a
 //! figure without a target. Other lines are passed on.
+
+mod edit;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,7 +17,7 @@ use serde::Deserialize;
 use crate::course::Course;
 use crate::exit::Exit;
 use crate::progress::Progress;
-use crate::report::human::WIDTH;
+use crate::text::WIDTH;
 
 /// The programs: package and example.
 const PROGRAMS: &[(&str, &str)] = &[
@@ -66,6 +68,8 @@ pub fn run(root: &Path) -> anyhow::Result<Exit> {
     }
     progress.say("checking the solutions");
     rows.push(time_check(root)?);
+    progress.say("editing and checking a copy");
+    rows.extend(edit::time_edits(root)?);
     drop(progress);
     print!("{rest}");
     println!("{}", table(&rows));
@@ -93,8 +97,7 @@ fn time_check(root: &Path) -> anyhow::Result<Row> {
     // The first one builds.
     check()?;
     let mut seconds = (0..CHECK_RUNS).map(|_| check()).collect::<anyhow::Result<Vec<f64>>>()?;
-    seconds.sort_by(f64::total_cmp);
-    let figure = seconds[CHECK_RUNS / 2];
+    let figure = median(&mut seconds);
     let count = Course::read(root)?.exercises.len();
     Ok(Row {
         what: format!("check --solutions, built, emulated, {count} exercises"),
@@ -104,6 +107,12 @@ fn time_check(root: &Path) -> anyhow::Result<Row> {
         against: String::new(),
         met: Some(figure <= CHECK_TARGET),
     })
+}
+
+/// The middle one.
+fn median(figures: &mut [f64]) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
 }
 
 /// The figures among a program's lines, and its other lines.

@@ -20,8 +20,9 @@ use crate::course::{Course, Exercise};
 use crate::exit::Exit;
 use crate::grading::{Whose, describe, grade, supervisor};
 use crate::progress::Progress;
-use crate::report::human::{WIDTH, device_name};
+use crate::report::human::device_name;
 use crate::report::{CaseReport, Report};
+use crate::text::WIDTH;
 
 /// What was counted, and what was off.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

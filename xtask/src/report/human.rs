@@ -10,9 +10,8 @@ use streamlings_trace::Device;
 use super::{CaseReport, ExerciseReport, Report, snippet};
 use crate::criterion::State;
 use crate::grading::Whose;
+pub use crate::text::WIDTH;
 
-/// No line of ours is longer. (rustc's own may be.)
-pub const WIDTH: usize = 100;
 /// How many lines of a case's own output are shown: the first ones and the last ones.
 const OUTPUT_LINES: usize = 12;
 
@@ -24,11 +23,23 @@ const ODD: Style = AnsiColor::Yellow.on_default().bold();
 
 /// Renders the whole report, in colours; printing takes them out where they are not wanted.
 pub fn render(root: &Path, report: &Report) -> String {
+    let mut out = render_exercises(root, report);
+    push_summary(&mut out, report);
+    out
+}
+
+/// The same, without what is next and the completion criterion.
+pub fn render_findings(root: &Path, report: &Report) -> String {
+    let mut out = render_exercises(root, report);
+    push_device(&mut out, report);
+    out
+}
+
+fn render_exercises(root: &Path, report: &Report) -> String {
     let mut out = String::new();
     for exercise in &report.exercises {
         push_exercise(&mut out, root, exercise);
     }
-    push_summary(&mut out, report);
     out
 }
 
@@ -202,13 +213,17 @@ fn push_output(out: &mut String, case: &CaseReport) {
     tail.iter().for_each(|line| push(line));
 }
 
-fn push_summary(out: &mut String, report: &Report) {
+fn push_device(out: &mut String, report: &Report) {
     line!(out, "Device: {BOLD}{}{BOLD:#}", device_name(report.device.as_ref()));
     for remark in &report.remarks {
         for part in textwrap::wrap(remark, WIDTH - 2) {
             line!(out, "  {part}");
         }
     }
+}
+
+fn push_summary(out: &mut String, report: &Report) {
+    push_device(out, report);
     let solved: Vec<String> = report
         .exercises
         .iter()

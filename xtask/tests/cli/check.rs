@@ -1,22 +1,14 @@
 //! `cargo xtask check` on exercises that compile, or do not, in every way.
 
 use std::process::{Output, Stdio};
-use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::workspace::{self, RIGHT, command, xtask};
-
-/// Says who it is, and stays.
-const LOOPS: &[u8] = br#"//! An answer.
-pub fn answer() -> u32 {
-    std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/pid"), std::process::id().to_string()).unwrap();
-    loop {}
-}
-"#;
+use crate::terminal::{assert_gone, wait_until};
+use crate::workspace::{self, LOOPS, RIGHT, command, xtask};
 
 /// The exercises: name, source, and `outcome diagnosis at` of the one case.
 const EXERCISES: &[(&str, &[u8], &str)] = &[
@@ -118,22 +110,11 @@ fn ctrl_c_ends_the_running_case() {
     let root = workspace();
     let mut check = command(root.path(), &["check", "loops"]).spawn().expect("xtask runs");
     let file = root.path().join("exercises/11_loops/pid");
-    let wait_for = |what: &dyn Fn() -> bool| {
-        let until = Instant::now() + Duration::from_secs(60);
-        while !what() && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    };
     let case = || std::fs::read_to_string(&file).ok()?.parse::<i32>().ok();
-    wait_for(&|| case().is_some());
-    let case = Pid::from_raw(case().expect("the case runs"));
+    assert!(wait_until(|| case().is_some()), "the case does not run");
     kill(Pid::from_raw(check.id().cast_signed()), Signal::SIGINT).expect("xtask runs");
     assert_eq!(check.wait().expect("it ends").code(), Some(130));
-    // Whoever reaps orphans may take a moment.
-    let state = || std::fs::read_to_string(format!("/proc/{case}/stat")).unwrap_or_default();
-    let ended = || state().is_empty() || state().contains(") Z ");
-    wait_for(&ended);
-    assert!(ended(), "the case is still running: {}", state());
+    assert_gone(case().expect("it has said so"));
 }
 
 #[test]

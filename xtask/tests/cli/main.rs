@@ -1,5 +1,10 @@
 //! `cargo xtask`, run as a program on workspaces of its own.
 
 mod check;
+mod columns;
+mod learner;
+mod state;
+mod terminal;
 mod verify;
+mod watch;
 mod workspace;

@@ -40,6 +40,14 @@ fn judge(job: String) {
 /// What is right.
 pub const RIGHT: &[u8] = b"//! An answer.\npub fn answer() -> u32 {\n    42\n}\n";
 
+/// Says who it is, and stays.
+pub const LOOPS: &[u8] = br#"//! An answer.
+pub fn answer() -> u32 {
+    std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/pid"), std::process::id().to_string()).unwrap();
+    loop {}
+}
+"#;
+
 /// A workspace with packages in these folders, and with these exercises, numbered from 1.
 pub fn workspace<const N: usize>(folders: [&str; N], exercises: &[(&str, &[u8])]) -> TempDir {
     let root = tempfile::tempdir().expect("a temporary folder");
@@ -49,7 +57,8 @@ pub fn workspace<const N: usize>(folders: [&str; N], exercises: &[(&str, &[u8])]
     for (index, (name, source)) in exercises.iter().enumerate() {
         let folder = format!("exercises/{:02}_{name}", index + 1);
         let exercise = "title = \"an answer\"\n\
-            intended = [{ case = \"answer\", diagnosis = \"wrong-value\" }]\n";
+            intended = [{ case = \"answer\", diagnosis = \"wrong-value\" }]\n\
+            hints = [\"think\", \"add\", \"six times seven\"]\n";
         write(root.path(), &format!("{folder}/exercise.toml"), exercise.as_bytes());
         write(root.path(), &format!("{folder}/src/lib.rs"), source);
         package(root.path(), &folder, name, &["grade"]);
@@ -85,6 +94,18 @@ pub fn write(root: &Path, path: &str, text: &[u8]) {
 /// Runs `cargo xtask` with these arguments on a workspace.
 pub fn xtask(root: &Path, arguments: &[&str]) -> Output {
     command(root, arguments).output().expect("xtask runs")
+}
+
+/// What `cargo xtask` writes to standard output, which is UTF-8, and its exit code.
+pub fn said(root: &Path, arguments: &[&str]) -> (String, Option<i32>) {
+    let output = xtask(root, arguments);
+    (String::from_utf8(output.stdout).expect("it is UTF-8"), output.status.code())
+}
+
+/// What it writes to standard error.
+pub fn complaint(root: &Path, arguments: &[&str]) -> String {
+    let output = xtask(root, arguments);
+    String::from_utf8(output.stderr).expect("it is UTF-8")
 }
 
 /// The command that does.

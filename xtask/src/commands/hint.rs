@@ -1,0 +1,66 @@
+//! `cargo xtask hint`: one more hint with each call.
+
+use std::path::Path;
+
+use crate::cli::ExerciseArgument;
+use crate::course::{Course, Exercise};
+use crate::exit::Exit;
+use crate::state::Store;
+use crate::text::{self, labelled, warn};
+
+/// Shows the next hint, and says how many are left.
+///
+/// # Errors
+/// Where the exercise is not known, or the course cannot be read.
+pub fn run(root: &Path, arguments: &ExerciseArgument) -> anyhow::Result<Exit> {
+    let course = Course::read(root)?;
+    let (hint, remark) = reveal(root, course.find(&arguments.name)?);
+    if let Some(remark) = remark {
+        warn(&remark);
+    }
+    text::print(&hint)?;
+    Ok(Exit::Success)
+}
+
+/// Reveals one more hint and remembers that; the second is what has to be said besides.
+pub fn reveal(root: &Path, exercise: &Exercise) -> (String, Option<String>) {
+    let all = exercise.hints.len();
+    let store = Store::of(root);
+    let one_more = store.update(|state| {
+        let record = state.of_mut(&exercise.name);
+        let before = record.hints.min(all);
+        record.hints = (before + 1).min(all);
+        before
+    });
+    match one_more {
+        Ok(told) => (render(exercise, told.value), told.remark),
+        Err(error) => {
+            let before = store.read().value.of(&exercise.name).hints.min(all);
+            let remark = format!("that you have seen this hint is not remembered: {error:#}");
+            (render(exercise, before), Some(remark))
+        }
+    }
+}
+
+/// The hint after the first `before`; all of them, once all have been shown.
+fn render(exercise: &Exercise, before: usize) -> String {
+    let all = exercise.hints.len();
+    let (label, number) = (exercise.label(), exercise.number);
+    if all == 0 {
+        return format!("{label} has no hints; its README.md has the idea.\n");
+    }
+    let line = |index: usize| {
+        let hint = labelled(&format!("hint {} of {all}: ", index + 1), &exercise.hints[index]);
+        format!("{hint}\n")
+    };
+    if before == all {
+        let hints: String = (0..all).map(line).collect();
+        return format!("{label}: these are all the hints.\n{hints}");
+    }
+    let left = match all - before - 1 {
+        0 => "That was the last one.".to_owned(),
+        1 => format!("One is left: `cargo xtask hint {number}` shows it."),
+        left => format!("{left} are left: `cargo xtask hint {number}` shows the next."),
+    };
+    format!("{label}\n{}{left}\n", line(before))
+}

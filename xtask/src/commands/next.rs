@@ -1,0 +1,43 @@
+//! `cargo xtask next`: which exercise is next, and how to begin.
+
+use std::path::Path;
+
+use crate::course::{Course, Exercise};
+use crate::exit::Exit;
+use crate::state::Store;
+use crate::text::{self, labelled, wrapped};
+
+/// Says so.
+///
+/// # Errors
+/// Where the course cannot be read.
+pub fn run(root: &Path) -> anyhow::Result<Exit> {
+    let course = Course::read(root)?;
+    let state = Store::of(root).read().aloud();
+    let text = match state.next(&course) {
+        Some(exercise) => begin(exercise),
+        None => wrapped(
+            "All exercises have passed. `cargo xtask check` says how far you are from the \
+             completion criterion; `cargo xtask solution NAME` shows another way to each.\n",
+            "",
+        ),
+    };
+    text::print(&text)?;
+    Ok(Exit::Success)
+}
+
+/// How to begin with an exercise.
+pub fn begin(exercise: &Exercise) -> String {
+    let folder = format!("exercises/{}", exercise.folder);
+    let number = exercise.number;
+    [
+        wrapped(&format!("{}: {}", exercise.label(), exercise.title), ""),
+        labelled("  read   ", &format!("{folder}/README.md")),
+        labelled("  edit   ", &format!("{folder}/src/lib.rs")),
+        labelled("  grade  ", &format!("cargo xtask watch {number}   on every save, or")),
+        labelled("         ", &format!("cargo xtask check {number}   once")),
+        labelled("  stuck  ", &format!("cargo xtask hint {number}")),
+        String::new(),
+    ]
+    .join("\n")
+}

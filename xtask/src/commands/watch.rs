@@ -1,0 +1,356 @@
+//! `cargo xtask watch`: grades an exercise on every save, and goes on to the next when it passes.
+//!
+//! One loop takes what happens, in turn: a key, a save, the end of a check, a signal. The check is
+//! `cargo xtask check` as a process group of its own (see [`child`]), which a save or the end of the
+//! watch ends. It builds in a target folder of its own, so that an editor's cargo does not keep it
+//! waiting.
+
+mod child;
+mod files;
+mod screen;
+mod view;
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use crate::cli::WatchArguments;
+use crate::commands::{hint, list, next, reset};
+use crate::course::{Course, Exercise};
+use crate::exit::{Exit, UsageError};
+use crate::sources;
+use crate::state::Store;
+use child::{Check, Ended};
+use screen::Screen;
+use view::{Overlay, Status};
+
+/// After an event of the file system, its writer may not be done yet.
+const SETTLING: Duration = Duration::from_millis(40);
+/// How long a check that was told to end is waited for.
+const GRACE: Duration = Duration::from_secs(3);
+/// How often the elapsed time is drawn anew.
+const TICK: Duration = Duration::from_millis(500);
+
+/// What happens.
+enum Event {
+    Input(Input),
+    /// Something was written below an exercise's sources.
+    Touched(std::path::PathBuf),
+    /// A check is over.
+    Ended(Ended),
+    /// A signal, or the terminal has gone.
+    Interrupted,
+}
+
+/// Where a signal's handler finds the loop.
+static LOOP: Mutex<Option<Sender<Event>>> = Mutex::new(None);
+
+/// Tells a running watch to end; false where none is running.
+pub fn interrupt() -> bool {
+    let sender = LOOP.lock().unwrap_or_else(PoisonError::into_inner);
+    sender.as_ref().is_some_and(|sender| sender.send(Event::Interrupted).is_ok())
+}
+
+/// Watches until the learner quits.
+///
+/// # Errors
+/// Where there is no terminal, the exercise is not known, or the course cannot be read.
+pub fn run(root: &Path, arguments: &WatchArguments) -> anyhow::Result<Exit> {
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        let name = arguments.name.as_deref().unwrap_or("NAME");
+        anyhow::bail!(UsageError(format!(
+            "watch needs a terminal; `cargo xtask check {name}` grades once"
+        )));
+    }
+    let course = Course::read(root)?;
+    let state = Store::of(root).read().aloud();
+    let first = match &arguments.name {
+        Some(name) => course.find(name)?,
+        None => match state.next(&course) {
+            Some(exercise) => exercise,
+            None => {
+                return next::run(root);
+            }
+        },
+    };
+    let target = child::target_folder(root)?;
+
+    let (sender, events) = channel();
+    *LOOP.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender.clone());
+    let (_watcher, remark) = files::watch(&root.join("exercises"), arguments.poll, {
+        let sender = sender.clone();
+        // The loop may be over already; then nobody wants to know.
+        move |path| drop(sender.send(Event::Touched(path)))
+    })?;
+    let screen = Screen::open()?;
+    read_keys(sender.clone());
+    let mut watch = Watch {
+        root,
+        course: &course,
+        arguments,
+        target,
+        sender,
+        screen,
+        exercise: first,
+        checks: 0,
+        running: None,
+        again: false,
+        digest: None,
+        touched: None,
+        status: Status::Waiting,
+        report: String::new(),
+        overlay: remark.map(Overlay::Text),
+        top: 0,
+    };
+    let exit = watch.run(&events);
+    watch.end_check(&events);
+    *LOOP.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    exit
+}
+
+/// Reads keys for as long as there is a terminal.
+fn read_keys(sender: Sender<Event>) {
+    std::thread::spawn(move || {
+        while let Ok(input) = crossterm::event::read() {
+            if sender.send(Event::Input(input)).is_err() {
+                return;
+            }
+        }
+        let _ = sender.send(Event::Interrupted);
+    });
+}
+
+/// A watch at work.
+struct Watch<'a> {
+    root: &'a Path,
+    course: &'a Course,
+    arguments: &'a WatchArguments,
+    target: std::path::PathBuf,
+    sender: Sender<Event>,
+    screen: Screen,
+    exercise: &'a Exercise,
+    /// How many have been started.
+    checks: u32,
+    running: Option<Check>,
+    /// Whether another check begins when the running one is over.
+    again: bool,
+    /// What the last check was about.
+    digest: Option<String>,
+    /// When to look whether the sources have changed.
+    touched: Option<Instant>,
+    status: Status,
+    report: String,
+    overlay: Option<Overlay>,
+    /// The first line of the report that is shown.
+    top: usize,
+}
+
+/// What a key leads to.
+enum Then {
+    GoOn,
+    End(Exit),
+}
+
+impl Watch<'_> {
+    fn run(&mut self, events: &Receiver<Event>) -> anyhow::Result<Exit> {
+        self.check()?;
+        loop {
+            self.draw()?;
+            let wait = self.touched.map_or(TICK, |at| at.saturating_duration_since(Instant::now()));
+            match events.recv_timeout(wait.min(TICK)) {
+                Ok(Event::Input(Input::Key(key))) if key.kind == KeyEventKind::Press => {
+                    if let Then::End(exit) = self.key(key)? {
+                        return Ok(exit);
+                    }
+                }
+                // Whatever its new size, the next round draws it.
+                Ok(Event::Input(_)) => {}
+                Ok(Event::Touched(path)) => {
+                    if path.starts_with(self.root.join(self.exercise.source())) {
+                        self.touched = Some(Instant::now() + SETTLING);
+                    }
+                }
+                Ok(Event::Ended(ended)) => self.ended(ended)?,
+                Ok(Event::Interrupted) | Err(RecvTimeoutError::Disconnected) => {
+                    return Ok(Exit::Interrupted);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.touched.is_some_and(|at| at <= Instant::now()) {
+                self.touched = None;
+                // Editors write more than the file, and may write it as it was.
+                if self.sources() != self.digest {
+                    self.check()?;
+                }
+            }
+        }
+    }
+
+    fn sources(&self) -> Option<String> {
+        let sources = sources::read(&self.root.join(self.exercise.source())).ok();
+        sources.as_ref().map(sources::digest)
+    }
+
+    /// Begins a check, as soon as the one that may be running has ended.
+    fn check(&mut self) -> anyhow::Result<()> {
+        if let Some(running) = &self.running {
+            running.end();
+            self.again = true;
+            return Ok(());
+        }
+        self.again = false;
+        self.checks += 1;
+        self.digest = self.sources();
+        self.status = Status::Checking(Instant::now());
+        let sender = self.sender.clone();
+        let check = Check::start(
+            self.root,
+            &self.target,
+            self.exercise,
+            &self.arguments.run,
+            self.screen.has_colours(),
+            move |ended| drop(sender.send(Event::Ended(ended))),
+        )?;
+        self.running = Some(check);
+        Ok(())
+    }
+
+    fn ended(&mut self, ended: Ended) -> anyhow::Result<()> {
+        self.running = None;
+        if self.again {
+            return self.check();
+        }
+        self.report = ended.text;
+        self.top = 0;
+        let seconds = match self.status {
+            Status::Checking(since) => since.elapsed().as_secs_f64(),
+            _ => 0.0,
+        };
+        self.status = match ended.passed {
+            true => Status::Passed { seconds, next: self.following().map(Exercise::label) },
+            false => Status::NotPassed { seconds },
+        };
+        Ok(())
+    }
+
+    /// The exercise to go on with after this one.
+    fn following(&self) -> Option<&Exercise> {
+        let state = Store::of(self.root).read().value;
+        let is_open =
+            |e: &&Exercise| e.number != self.exercise.number && !state.of(&e.name).is_passed();
+        let mut open = self.course.exercises.iter().filter(is_open);
+        let later = open.clone().find(|e| e.number > self.exercise.number);
+        later.or_else(|| open.next())
+    }
+
+    fn key(&mut self, key: KeyEvent) -> anyhow::Result<Then> {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        if control && matches!(key.code, KeyCode::Char('c' | 'd')) {
+            return Ok(Then::End(Exit::Interrupted));
+        }
+        match self.overlay.take() {
+            Some(Overlay::Reset(_)) => {
+                if matches!(key.code, KeyCode::Char('y' | 'Y')) {
+                    self.reset()?;
+                }
+                return Ok(Then::GoOn);
+            }
+            // Any key closes it, and those that mean something still do.
+            Some(Overlay::Text(_)) | None => {}
+        }
+        let page = self.screen.rows_for_body();
+        match key.code {
+            KeyCode::Char('q') => return Ok(Then::End(Exit::Success)),
+            KeyCode::Char('h') => {
+                let (text, remark) = hint::reveal(self.root, self.exercise);
+                self.show(text, remark);
+            }
+            KeyCode::Char('l') => {
+                let told = Store::of(self.root).read();
+                self.show(list::render(self.course, &told.value), told.remark);
+            }
+            KeyCode::Char('r') => self.check()?,
+            KeyCode::Char('x') => {
+                self.overlay = Some(Overlay::Reset(reset::question(self.exercise)));
+            }
+            KeyCode::Char('n') => self.go_on()?,
+            KeyCode::Down | KeyCode::Char('j') => self.top += 1,
+            KeyCode::Up | KeyCode::Char('k') => self.top = self.top.saturating_sub(1),
+            KeyCode::PageDown | KeyCode::Char(' ') => self.top += page,
+            KeyCode::PageUp => self.top = self.top.saturating_sub(page),
+            KeyCode::Home => self.top = 0,
+            _ => {}
+        }
+        Ok(Then::GoOn)
+    }
+
+    fn show(&mut self, text: String, remark: Option<String>) {
+        let remark = remark.map_or(String::new(), |remark| format!("warning: {remark}\n\n"));
+        self.overlay = Some(Overlay::Text(remark + &text));
+    }
+
+    fn reset(&mut self) -> anyhow::Result<()> {
+        match reset::reset(self.root, self.exercise) {
+            Ok((said, remark)) => {
+                self.show(said, remark);
+                self.check()
+            }
+            // Nothing that ends a watch: the learner reads it and goes on.
+            Err(error) => {
+                self.show(format!("{error:#}"), None);
+                Ok(())
+            }
+        }
+    }
+
+    fn go_on(&mut self) -> anyhow::Result<()> {
+        if !matches!(self.status, Status::Passed { .. }) {
+            let text = format!(
+                "{} has not passed yet. To go on without it: q, then `cargo xtask watch NAME`.",
+                self.exercise.label()
+            );
+            self.show(text, None);
+            return Ok(());
+        }
+        let Some(number) = self.following().map(|exercise| exercise.number) else {
+            self.show("All exercises have passed; `q` quits.".to_owned(), None);
+            return Ok(());
+        };
+        let exercise = self.course.exercises.iter().find(|exercise| exercise.number == number);
+        if let Some(exercise) = exercise {
+            self.exercise = exercise;
+            self.report.clear();
+            self.show(next::begin(exercise), None);
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    fn draw(&mut self) -> std::io::Result<()> {
+        let header = view::header(self.exercise, self.checks, &self.status);
+        let body = match &self.overlay {
+            Some(Overlay::Text(text) | Overlay::Reset(text)) => text,
+            None => &self.report,
+        };
+        let top = if self.overlay.is_some() { &mut 0 } else { &mut self.top };
+        self.screen.draw(&header, body, top, view::footer(self.overlay.as_ref()))
+    }
+
+    /// Ends the running check, and comes back when nothing of it is left.
+    fn end_check(&mut self, events: &Receiver<Event>) {
+        let Some(running) = self.running.take() else { return };
+        running.end();
+        let until = Instant::now() + GRACE;
+        loop {
+            match events.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(Event::Ended(_)) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(_) => {}
+                Err(RecvTimeoutError::Timeout) => return running.kill(),
+            }
+        }
+    }
+}

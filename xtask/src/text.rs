@@ -1,0 +1,81 @@
+//! Sentences on a terminal: at most [`WIDTH`] columns.
+
+use std::io::{ErrorKind, Write};
+
+use textwrap::{Options, WordSplitter, WrapAlgorithm};
+
+/// No line of ours is longer. (rustc's own may be, and source code.)
+pub const WIDTH: usize = 100;
+
+/// How all of our text is wrapped. Names and codes with hyphens stay in one piece.
+fn options(indent: &str) -> Options<'_> {
+    Options::new(WIDTH)
+        .subsequent_indent(indent)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit)
+}
+
+/// Wraps each line of a text; what goes on in the next line is indented by `indent`.
+pub fn wrapped(text: &str, indent: &str) -> String {
+    textwrap::fill(text, options(indent))
+}
+
+/// Wraps `text` behind `label`, and keeps the room below the label free.
+pub fn labelled(label: &str, text: &str) -> String {
+    let indent = " ".repeat(textwrap::core::display_width(label));
+    textwrap::fill(text, options(&indent).initial_indent(label))
+}
+
+/// Writes to standard output. Whoever reads only the first lines (`| head`) closes it early, which
+/// changes no exit code.
+///
+/// # Errors
+/// Where it cannot be written for another reason.
+pub fn print(text: &str) -> std::io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+/// Says on standard error what has to be known and stops nothing.
+pub fn warn(message: &str) {
+    anstream::eprintln!("{}", labelled("warning: ", message));
+}
+
+/// `1 hint`, `2 hints`.
+pub fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_too_long_and_nothing_is_lost() {
+        let path = format!("/{}/state.json", "a-long-folder".repeat(20));
+        for text in ["a word and ".repeat(40), path.clone(), format!("see {path} for it")] {
+            let label = "warning: ";
+            let shown = labelled(label, &text);
+            let widest = shown.lines().map(textwrap::core::display_width).max();
+            assert!(widest.is_some_and(|widest| widest <= WIDTH), "{shown}");
+            let pressed = |text: &str| text.split_whitespace().collect::<String>();
+            assert_eq!(pressed(&shown), pressed(&format!("{label}{text}")));
+        }
+    }
+
+    #[test]
+    fn names_stay_in_one_piece() {
+        let text = format!("{} closure-before-launch", "x".repeat(85));
+        assert!(wrapped(&text, "").ends_with("\nclosure-before-launch"));
+    }
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!(counted(1, "part"), "1 part");
+        assert_eq!(counted(0, "part"), "0 parts");
+    }
+}

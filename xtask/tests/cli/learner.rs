@@ -1,0 +1,186 @@
+//! The learner's commands: list, next, hint, solution, reset, explain, completions.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::workspace::{RIGHT, complaint, said, workspace, write, xtask};
+
+const WRONG: &[u8] = b"//! An answer.\npub fn answer() -> u32 {\n    41\n}\n";
+
+#[test]
+fn what_was_checked_is_listed_until_it_changes() {
+    let root = workspace(["exercises"], &[("sum", RIGHT), ("product", WRONG), ("rest", RIGHT)]);
+    let root = root.path();
+    let row = |number: usize| {
+        let (text, code) = said(root, &["list"]);
+        assert_eq!(code, Some(0));
+        let row = text.lines().nth(number).expect("there is a line for it");
+        row.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(row(2), "02 product not checked - -");
+    assert!(said(root, &["next"]).0.starts_with("01 sum: an answer\n"));
+
+    // One that does not pass keeps no other from being remembered.
+    assert_eq!(said(root, &["check", "1", "2"]).1, Some(1));
+    assert!(row(1).starts_with("01 sum passed 20"), "{}", row(1));
+    assert!(row(1).ends_with(" a stand-in"), "{}", row(1));
+    assert!(row(2).starts_with("02 product wrong "), "{}", row(2));
+    assert_eq!(row(4), "1 of 3 exercises passed. Next: 02 product, see `cargo xtask next`.");
+    assert!(said(root, &["next"]).0.starts_with("02 product: an answer\n"));
+
+    // The solutions are nobody's progress.
+    said(root, &["check", "--solutions"]);
+    assert!(row(3).contains("not checked"), "{}", row(3));
+
+    write(root, "exercises/01_sum/src/lib.rs", WRONG);
+    assert!(row(1).starts_with("01 sum passed, changed since 20"), "{}", row(1));
+    let (text, _) = said(root, &["list", "--format", "json"]);
+    let list: Value = serde_json::from_str(&text).expect("it is JSON");
+    assert_eq!(list["schema"], 1);
+    assert_eq!(list["next"], "product");
+    let first = &list["exercises"][0];
+    assert_eq!((&first["outcome"], &first["changed"]), (&"passed".into(), &true.into()));
+    assert_eq!(first["passed"]["device"]["name"], "a stand-in");
+    assert_eq!(list["exercises"][2]["passed"], Value::Null);
+
+    // The last pass stays, whatever comes later.
+    said(root, &["check", "sum"]);
+    assert!(row(1).starts_with("01 sum wrong 20"), "{}", row(1));
+    assert!(said(root, &["next"]).0.starts_with("01 sum: an answer\n"));
+}
+
+#[test]
+fn hints_come_one_by_one() {
+    let root = workspace(["exercises"], &[("sum", RIGHT), ("product", RIGHT)]);
+    let hint = |name: &str| said(root.path(), &["hint", name]).0;
+    assert_eq!(
+        hint("1"),
+        "01 sum\nhint 1 of 3: think\n2 are left: `cargo xtask hint 1` shows the next.\n"
+    );
+    assert!(
+        hint("sum").ends_with("hint 2 of 3: add\nOne is left: `cargo xtask hint 1` shows it.\n")
+    );
+    // Each exercise has its own.
+    assert!(hint("product").contains("hint 1 of 3: think\n"));
+    assert!(hint("1").ends_with("hint 3 of 3: six times seven\nThat was the last one.\n"));
+    let all = "01 sum: these are all the hints.\n\
+        hint 1 of 3: think\nhint 2 of 3: add\nhint 3 of 3: six times seven\n";
+    assert_eq!((hint("1"), hint("1")), (all.to_owned(), all.to_owned()));
+
+    let output = xtask(root.path(), &["hint", "summ"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(said, "error: there is no exercise `summ`; did you mean `sum`?\n");
+}
+
+#[test]
+fn a_solution_is_shown_after_a_pass_or_on_demand() {
+    let root = workspace(["exercises"], &[("sum", WRONG)]);
+    let root = root.path();
+    write(root, "solutions/01_sum/src/lib.rs", RIGHT);
+    let refused = xtask(root, &["solution", "sum"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(refused.stdout.is_empty());
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("add --spoil"), "{refused:?}");
+
+    let diff = "\
+--- exercises/01_sum/src/lib.rs
++++ solutions/01_sum/src/lib.rs
+@@ -1,4 +1,4 @@
+ //! An answer.
+ pub fn answer() -> u32 {
+-    41
++    42
+ }
+";
+    assert_eq!(said(root, &["solution", "sum", "--spoil"]), (diff.to_owned(), Some(0)));
+    write(root, "exercises/01_sum/src/lib.rs", RIGHT);
+    said(root, &["check"]);
+    let same = "Your code is the reference solution, line by line.\n";
+    assert_eq!(said(root, &["solution", "1"]), (same.to_owned(), Some(0)));
+    // It has passed; that it was broken since takes nothing away.
+    write(root, "exercises/01_sum/src/lib.rs", WRONG);
+    said(root, &["check"]);
+    assert_eq!(said(root, &["solution", "sum"]), (diff.to_owned(), Some(0)));
+}
+
+#[test]
+fn reset_keeps_every_version_and_needs_no_git() {
+    let root = workspace(["exercises"], &[("sum", RIGHT)]);
+    let root = root.path();
+    let file = |path: &str| std::fs::read(root.join(path)).unwrap_or_default();
+    write(root, "solutions/01_sum/starter/lib.rs", WRONG);
+    write(root, "exercises/01_sum/src/part.rs", b"//! A part.\n");
+    said(root, &["check"]);
+
+    let refused = xtask(root, &["reset", "sum"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("no terminal"), "{refused:?}");
+    assert_eq!(file("exercises/01_sum/src/lib.rs"), RIGHT);
+
+    // Three times within a second: none may take another's place.
+    let mut kept = Vec::new();
+    for version in [RIGHT, b"//! Another.\n", b"//! A third.\n"] {
+        write(root, "exercises/01_sum/src/lib.rs", version);
+        let (text, code) = said(root, &["reset", "sum", "--yes"]);
+        assert_eq!(code, Some(0));
+        assert_eq!(file("exercises/01_sum/src/lib.rs"), WRONG);
+        let folder = text.split_whitespace().find(|word| word.starts_with(".streamlings/kept/"));
+        let folder = folder.expect("it says where").trim_end_matches(';').to_owned();
+        assert_eq!(file(&format!("{folder}/lib.rs")), version, "{text}");
+        kept.push(folder);
+    }
+    assert_eq!(file(&format!("{}/part.rs", kept[0])), b"//! A part.\n");
+    assert!(!root.join("exercises/01_sum/src/part.rs").exists());
+    kept.dedup();
+    assert_eq!(kept.len(), 3);
+
+    let (text, _) = said(root, &["reset", "sum", "--yes"]);
+    assert_eq!(text, "01 sum is the starter already; nothing was changed.\n");
+    let (text, _) = said(root, &["list"]);
+    assert!(text.contains("01 sum       not checked  20"), "{text}");
+}
+
+#[test]
+fn every_diagnosis_can_be_explained() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (text, code) = said(&root, &["explain"]);
+    assert_eq!(code, Some(0));
+    for diagnosis in streamlings_grade::diagnosis::ALL {
+        assert!(text.contains(diagnosis.code), "{diagnosis}");
+    }
+    let complaint = complaint(&root, &["explain", "same-event"]);
+    let meant = "error: there is no diagnosis `same-event`; did you mean `same-event-twice`?\n";
+    assert_eq!(complaint, meant);
+    assert_eq!(said(&root, &["explain", "same-event"]).1, Some(2));
+}
+
+#[test]
+fn bash_completes_the_commands_after_cargo_xtask() {
+    let root = workspace(["exercises"], &[]);
+    let (script, code) = said(root.path(), &["completions", "bash"]);
+    assert_eq!(code, Some(0));
+    write(root.path(), "script", script.as_bytes());
+    let complete = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let program = format!(
+            "source ./script; COMP_WORDS=({}''); COMP_CWORD={}; COMP_LINE='{line}'; \
+             COMP_POINT={}; _streamlings_cargo cargo '{}' '{}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            line,
+            words.len() - 1,
+            line.len(),
+            words[words.len() - 1],
+            words[words.len() - 2],
+        );
+        let mut bash = Command::new("bash");
+        bash.args(["--norc", "-c", &program]).current_dir(root.path());
+        let output = bash.output().expect("bash runs");
+        String::from_utf8(output.stdout).expect("it is UTF-8")
+    };
+    assert_eq!(complete("cargo xtask he"), "help\n");
+    assert_eq!(complete("cargo xtask expl"), "explain\n");
+    let options = complete("cargo xtask reset --");
+    assert!(options.contains("--yes\n") && !options.contains("--spoil"), "{options}");
+}
