@@ -25,11 +25,13 @@
 
 #![deny(unsafe_code)]
 
+mod clock;
 mod gpu;
 mod pinned;
 mod product;
 mod step;
 
+pub use clock::Clock;
 pub use cudarc;
 pub use cudarc::driver::{
     CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig,

@@ -299,6 +299,38 @@ diagnoses! {
     LITTLE_OVERLAP "little-overlap" Serialized: "most copies ran while no kernel did"
         rule: "Copies are free only where they run beside kernels."
         next: "Draw the operations of three batches on a time line, and find what each one waits for."
+
+    // Exercise 06: accidental syncs.
+
+    HIDDEN_SYNC "hidden-sync" Blocked: "a line of the loop holds the host"
+        rule: "Whatever needs a value, or a size, that only the device knows makes the host wait for it."
+        next: "See who needs the result of that line now: the host, or only the device."
+
+    SYNC_OUTSIDE_THE_CLOCK "sync-outside-the-clock" Blocked:
+        "the host is held between two laps of the clock, once a step"
+        rule: "A wait that the clock does not see still leaves the device without work, once a step."
+        next: "Think of what the host could ask for after the last step, and where to keep it until then."
+
+    WORK_OUTSIDE_THE_CLOCK "work-outside-the-clock" MisTimed:
+        "the clock does not stand around the steps any more"
+        rule: "A step's time is that of all that the step enqueues: upload, forward, backward and update."
+        next: "Compare what each lap of the clock holds with what it held in the starter."
+
+    SYNC_NOT_MARKED "sync-not-marked" Wrong: "a line that holds the host is not marked"
+        rule: "A line holds the host if it cannot be done before the device has got somewhere."
+        next: "Look for the line of that snippet that needs a value, or a size, which only the device knows."
+
+    MARKED_WITHOUT_SYNC "marked-without-sync" Wrong: "a line is marked that does not hold the host"
+        rule: "Enqueueing holds nobody, and neither does looking: only needing an answer does."
+        next: "Name for each marked line of that snippet what the host waits for there, and why it needs it."
+
+    NOT_A_MARK "not-a-mark" Wrong: "a comment looks like a mark, and does not count as one"
+        rule: "A mark is exactly `//~ SYNC`, at the end of a line of a snippet's code."
+        next: "Write it like that at the end of the line that it is for, or remove it."
+
+    SNIPPET_CHANGED "snippet-changed" Wrong: "the code of a snippet was changed"
+        rule: "The snippets are to be read, and marked: only comments may be added to them."
+        next: "Put its code back; `git diff` shows what changed."
 }
 
 #[cfg(test)]
