@@ -331,6 +331,34 @@ diagnoses! {
     SNIPPET_CHANGED "snippet-changed" Wrong: "the code of a snippet was changed"
         rule: "The snippets are to be read, and marked: only comments may be added to them."
         next: "Put its code back; `git diff` shows what changed."
+
+    // Exercise 07: phase timing.
+
+    PHASE_BOUNDARY "phase-boundary" MisTimed: "no event pair stands around exactly this phase"
+        rule: "A pair times what was enqueued between its two records on their stream: all of it, and nothing else."
+        next: "Write down in which order the events and the phase's work are enqueued on the stream."
+
+    WAIT_INSIDE_THE_PHASE "wait-inside-the-phase" MisTimed:
+        "the time of a phase holds the wait for another stream"
+        rule: "An event before a wait is passed at once, and then the stream stands still: the pair times that, too."
+        next: "Look at which of the two comes first on the stream: the event, or the wait."
+
+    BLOCKED_BETWEEN_EVENTS "blocked-between-events" Blocked:
+        "the host was held between the first event and the last"
+        rule: "Who waits while measuring measures another program: the device runs dry, and nothing overlaps."
+        next: "Think about when the times of the events are needed, and when at the latest they can be read."
+
+    STREAMS_SERIALIZED "streams-serialized" Serialized: "the two streams never run side by side"
+        rule: "Work of two streams can run side by side only if neither has to come after the other."
+        next: "Find what makes this upload come after the step before it, and whether it has to."
+
+    PHASES_ADDED_UP "phases-added-up" MisTimed: "phases that run side by side were added up"
+        rule: "Times on two streams overlap: the whole is from the first beginning to the last end, not the sum."
+        next: "Find two events whose distance is the whole, on whichever streams they are."
+
+    TIMELINE_DISAGREES "timeline-disagrees" MisTimed: "the timeline is not what the driver recorded"
+        rule: "A beginning is a time, too: that between a common first event and the phase's own."
+        next: "Compare the two beginnings above, and see where yours comes from."
 }
 
 #[cfg(test)]
