@@ -25,11 +25,14 @@
 
 #![deny(unsafe_code)]
 
+mod clock;
 mod gpu;
 mod pinned;
 mod product;
 mod step;
+mod training;
 
+pub use clock::Clock;
 pub use cudarc;
 pub use cudarc::driver::{
     CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig,
@@ -45,3 +48,4 @@ pub use streamlings_grade as grade;
 pub use streamlings_kernels as kernels;
 pub use streamlings_tensor as tensor;
 pub use streamlings_trace as trace;
+pub use training::{DeviceBatch, Phase, PinnedBatch, Training};

@@ -3,11 +3,11 @@
 //! It is met when 02 passes with its gap shown on a GPU, and every snippet of 06 is marked right.
 
 use serde::Serialize;
-use streamlings_grade::Outcome;
+use streamlings_grade::{Figure, Outcome};
 use streamlings_trace::{Device, DeviceKind};
 
 use crate::grading::Whose;
-use crate::report::ExerciseReport;
+use crate::report::{CaseReport, ExerciseReport};
 
 /// Whether the course is completed.
 #[derive(Clone, Debug, Serialize)]
@@ -44,8 +44,10 @@ pub struct Part {
     pub what: &'static str,
     /// How far it is met.
     pub state: State,
-    /// More, in a sentence; may be empty.
+    /// The figures in words; may be empty.
     pub detail: String,
+    /// What was measured or counted for it.
+    pub figures: Vec<Figure>,
 }
 
 /// How far a part is met.
@@ -91,41 +93,66 @@ pub fn of(
     exercises: &[ExerciseReport],
     device: Option<&Device>,
 ) -> Criterion {
-    let passed = |name: &str| {
-        let exercise = exercises.iter().find(|exercise| exercise.name == name)?;
-        if !exercise.outcome.is_about_the_code() {
-            return None;
-        }
-        Some((exercise, exercise.outcome == Outcome::Passed))
-    };
-    let unchecked = |name: &str| match course.contains(&name) {
-        true => State::NotChecked,
-        false => State::NotInThisVersion,
-    };
-    let on_gpu = device.is_some_and(|device| device.kind == DeviceKind::Gpu);
-    let mut parts = Vec::new();
-
-    let (state, detail) = match passed("event_timing") {
-        None => (unchecked("event_timing"), String::new()),
-        Some((_, false)) => (State::NotMet, String::new()),
-        Some((exercise, true)) => {
-            let figures = exercise.cases.iter().flat_map(|case| &case.verdict.figures);
-            let gap = figures.filter(|figure| figure.what == "gap").map(ToString::to_string).next();
-            let state = if on_gpu { State::Met } else { State::MetOnTheEmulatedDevice };
-            (state, gap.unwrap_or_default())
-        }
-    };
-    parts.push(Part { what: "02 event_timing passes with the gap shown, on a GPU", state, detail });
-
-    let state = match passed("accidental_syncs") {
-        None => unchecked("accidental_syncs"),
-        Some((_, false)) => State::NotMet,
-        Some((_, true)) => State::Met,
-    };
-    let what = "06 accidental_syncs has every snippet marked right";
-    parts.push(Part { what, state, detail: String::new() });
-
+    let parts = vec![gap(course, exercises, device), snippets(course, exercises)];
     let all_met = parts.iter().all(|part| part.state == State::Met);
     // The reference solutions complete nobody's unit.
     Criterion { met: whose == Whose::Learner && all_met, parts }
+}
+
+/// 02 as a whole, and the figures of its `two_way`.
+fn gap(course: &[&str], exercises: &[ExerciseReport], device: Option<&Device>) -> Part {
+    let what = "02 event_timing passes with the gap shown, on a GPU";
+    let exercise = exercises.iter().find(|exercise| exercise.name == "event_timing");
+    let state = match exercise.map(|exercise| exercise.outcome) {
+        Some(Outcome::Passed) if device.is_some_and(|d| d.kind == DeviceKind::Gpu) => State::Met,
+        Some(Outcome::Passed) => State::MetOnTheEmulatedDevice,
+        outcome => not_met(course, "event_timing", outcome),
+    };
+    let mut figures = Vec::new();
+    if state.is_met_somewhere() {
+        let known = figures_of(exercise, "two_way");
+        let wanted = ["gap", "event time", "bare clock"];
+        figures.extend(wanted.iter().filter_map(|what| known.iter().find(|f| f.what == *what)));
+    }
+    let figures: Vec<Figure> = figures.into_iter().cloned().collect();
+    let mut detail: Vec<String> = figures.iter().map(ToString::to_string).collect();
+    if let (false, Some(device)) = (figures.is_empty(), device) {
+        detail.push(format!("on {}", device.name));
+    }
+    Part { what, state, detail: detail.join(", "), figures }
+}
+
+/// The case `snippets` of 06, whatever becomes of the exercise's others.
+fn snippets(course: &[&str], exercises: &[ExerciseReport]) -> Part {
+    let what = "06 accidental_syncs has every snippet marked right";
+    let exercise = exercises.iter().find(|exercise| exercise.name == "accidental_syncs");
+    let case = exercise.and_then(|exercise| case_of(exercise, "snippets"));
+    let state = match case.map(|case| case.verdict.outcome) {
+        Some(Outcome::Passed) => State::Met,
+        outcome => not_met(course, "accidental_syncs", outcome),
+    };
+    let count = |figure: &&Figure| figure.what == "snippets marked right";
+    let figures: Vec<Figure> =
+        figures_of(exercise, "snippets").iter().filter(count).cloned().collect();
+    // `18 of 20 snippets marked right`: the figure the other way round.
+    let detail =
+        figures.first().map(|Figure { what, value, unit }| format!("{value} {unit} {what}"));
+    Part { what, state, detail: detail.unwrap_or_default(), figures }
+}
+
+fn case_of<'a>(exercise: &'a ExerciseReport, name: &str) -> Option<&'a CaseReport> {
+    exercise.cases.iter().find(|case| case.verdict.case == name)
+}
+
+fn figures_of<'a>(exercise: Option<&'a ExerciseReport>, case: &str) -> &'a [Figure] {
+    exercise.and_then(|exercise| case_of(exercise, case)).map_or(&[], |case| &case.verdict.figures)
+}
+
+/// The state of a part that is not met, by how what it looks at ended.
+fn not_met(course: &[&str], name: &str, outcome: Option<Outcome>) -> State {
+    match outcome {
+        Some(outcome) if outcome.is_about_the_code() => State::NotMet,
+        _ if course.contains(&name) => State::NotChecked,
+        _ => State::NotInThisVersion,
+    }
 }

@@ -359,6 +359,66 @@ diagnoses! {
         rule: "Copies are free only where they run beside kernels."
         next: "Draw the operations of three batches on a time line, and find what each one waits for."
         [docs: pages::ASYNCHRONOUS]
+
+    // Exercise 06: accidental syncs.
+
+    HIDDEN_SYNC "hidden-sync" Blocked: "a line of the loop holds the host"
+        rule: "Whatever needs a value, or a size, that only the device knows makes the host wait for it."
+        next: "See who needs the result of that line now: the host, or only the device."
+
+    SYNC_OUTSIDE_THE_CLOCK "sync-outside-the-clock" Blocked:
+        "the host is held between two laps of the clock, once a step"
+        rule: "A wait that the clock does not see still leaves the device without work, once a step."
+        next: "Think of what the host could ask for after the last step, and where to keep it until then."
+
+    WORK_OUTSIDE_THE_CLOCK "work-outside-the-clock" MisTimed:
+        "the clock does not stand around the steps any more"
+        rule: "A step's time is that of all that the step enqueues: upload, forward, backward and update."
+        next: "Compare what each lap of the clock holds with what it held in the starter."
+
+    SYNC_NOT_MARKED "sync-not-marked" Wrong: "a line that holds the host is not marked"
+        rule: "A line holds the host if it cannot be done before the device has got somewhere."
+        next: "Look for the line of that snippet that needs a value, or a size, which only the device knows."
+
+    MARKED_WITHOUT_SYNC "marked-without-sync" Wrong: "a line is marked that does not hold the host"
+        rule: "Enqueueing holds nobody, and neither does looking: only needing an answer does."
+        next: "Name for each marked line of that snippet what the host waits for there, and why it needs it."
+
+    NOT_A_MARK "not-a-mark" Wrong: "a comment looks like a mark, and does not count as one"
+        rule: "A mark is exactly `//~ SYNC`, at the end of a line of a snippet's code."
+        next: "Write it like that at the end of the line that it is for, or remove it."
+
+    SNIPPET_CHANGED "snippet-changed" Wrong: "the code of a snippet was changed"
+        rule: "The snippets are to be read, and marked: only comments may be added to them."
+        next: "Put its code back; `git diff` shows what changed."
+
+    // Exercise 07: phase timing.
+
+    PHASE_BOUNDARY "phase-boundary" MisTimed: "no event pair stands around exactly this phase"
+        rule: "A pair times what was enqueued between its two records on their stream: all of it, and nothing else."
+        next: "Write down in which order the events and the phase's work are enqueued on the stream."
+
+    WAIT_INSIDE_THE_PHASE "wait-inside-the-phase" MisTimed:
+        "the time of a phase holds the wait for another stream"
+        rule: "An event before a wait is passed at once, and then the stream stands still: the pair times that, too."
+        next: "Look at which of the two comes first on the stream: the event, or the wait."
+
+    BLOCKED_BETWEEN_EVENTS "blocked-between-events" Blocked:
+        "the host was held between the first event and the last"
+        rule: "Who waits while measuring measures another program: the device runs dry, and nothing overlaps."
+        next: "Think about when the times of the events are needed, and when at the latest they can be read."
+
+    STREAMS_SERIALIZED "streams-serialized" Serialized: "the two streams never run side by side"
+        rule: "Work of two streams can run side by side only if neither has to come after the other."
+        next: "Find what makes this upload come after the step before it, and whether it has to."
+
+    PHASES_ADDED_UP "phases-added-up" MisTimed: "phases that run side by side were added up"
+        rule: "Times on two streams overlap: the whole is from the first beginning to the last end, not the sum."
+        next: "Find two events whose distance is the whole, on whichever streams they are."
+
+    TIMELINE_DISAGREES "timeline-disagrees" MisTimed: "the timeline is not what the driver recorded"
+        rule: "A beginning is a time, too: that between a common first event and the phase's own."
+        next: "Compare the two beginnings above, and see where yours comes from."
 }
 
 #[cfg(test)]

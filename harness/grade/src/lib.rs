@@ -31,6 +31,8 @@ mod entry;
 #[cfg(feature = "run")]
 mod grader;
 #[cfg(feature = "run")]
+pub mod marks;
+#[cfg(feature = "run")]
 mod mutants;
 #[cfg(feature = "run")]
 mod panics;

@@ -120,13 +120,14 @@ pub struct Figure {
     pub what: String,
     /// How much.
     pub value: f64,
-    /// Of what; empty for a ratio's plain number.
+    /// Of what; empty for a ratio's plain number. `of 20` makes the value a count.
     pub unit: String,
 }
 
 impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = match self.value.abs() {
+            _ if self.unit.starts_with("of ") => 0,
             value if value >= 100.0 => 0,
             value if value >= 10.0 => 1,
             value if value >= 1.0 => 2,
@@ -322,6 +323,13 @@ mod tests {
 
         std::fs::write(&path, "test result: ok").expect("it can be written");
         assert!(matches!(Verdict::read(&path, "n", "c"), Err(NoVerdict::Unreadable(_))));
+    }
+
+    #[test]
+    fn a_count_has_no_fraction() {
+        let show = |value, unit: &str| Figure { what: "n".into(), value, unit: unit.into() };
+        assert_eq!(show(9.0, "of 20").to_string(), "n 9 of 20");
+        assert_eq!(show(9.0, "ms").to_string(), "n 9.00 ms");
     }
 
     #[test]

@@ -62,7 +62,7 @@ use self::edges::Edges;
 use self::finder::{Act, Deed, Finder, LifeKind, Point};
 use self::report::Race;
 use self::shadow::{LifeId, Shadow};
-use crate::model::{AccessKind, Call, Item, Mark, MarkKind, MemoryKind, Op, Range, Trace};
+use crate::model::{AccessKind, Call, Item, Mark, MarkKind, MemoryKind, Op, Range, Seq, Trace};
 use crate::names::Names;
 
 /// The analysis, fed item by item.
@@ -298,6 +298,30 @@ pub fn races(trace: &Trace) -> Vec<Race> {
         order.item(item);
     }
     order.races()
+}
+
+/// Whether the operation of one call happens before that of another, by whatever edges: nothing the
+/// device does can make the two run side by side. A call that enqueues nothing, or failed, is ordered
+/// with none.
+pub fn happens_before(trace: &Trace, earlier: Seq, later: Seq) -> bool {
+    let mut edges = Edges::new();
+    let mut first: Option<Epoch> = None;
+    for item in &trace.items {
+        match item {
+            Item::Mark(mark) => edges.mark(mark),
+            Item::Call(call) if call.succeeded() => {
+                let epoch = edges.call(call);
+                if call.seq == earlier {
+                    first = epoch;
+                } else if call.seq == later {
+                    let knows = epoch.and_then(|_| edges.last());
+                    return first.zip(knows).is_some_and(|(first, knows)| knows.covers(first));
+                }
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 #[cfg(test)]

@@ -245,8 +245,12 @@ fn push_summary(out: &mut String, report: &Report) {
     if let Some(exercise) = next {
         line!(out, "Next:   {BOLD}{}{BOLD:#}", exercise.label());
         let folder = exercise.folder.display();
-        line!(out, "        read {folder}/README.md, edit {folder}/src/lib.rs, then");
-        line!(out, "        cargo xtask check {}", exercise.number);
+        let text = format!("read {folder}/README.md, edit {folder}/src/lib.rs, then");
+        let indent = "        ";
+        let options =
+            textwrap::Options::new(WIDTH).initial_indent(indent).subsequent_indent(indent);
+        line!(out, "{}", textwrap::fill(&text, options));
+        line!(out, "{indent}cargo xtask check {}", exercise.number);
     }
     let state = report.criterion.state();
     let partly = report.criterion.parts.iter().any(|part| part.state == State::NotInThisVersion);
@@ -420,9 +424,17 @@ pub fn enqueue_and_wait(gpu: &Gpu) -> Result<Times, DriverError> {
     fn the_criterion_is_met_only_on_a_gpu_and_with_all_its_parts() {
         let solved = || {
             let mut gap = Verdict::passed("two_way");
-            gap.figures = vec![figure("gap", 97.0, "times")];
-            let passed = |name| exercise(6, name, vec![case(Verdict::passed("snippets"), "")]);
-            vec![exercise(2, "event_timing", vec![case(gap, "")]), passed("accidental_syncs")]
+            gap.figures = vec![
+                figure("event time", 0.36, "ms"),
+                figure("bare clock", 0.0037, "ms"),
+                figure("gap", 97.0, "times"),
+            ];
+            let mut snippets = Verdict::passed("snippets");
+            snippets.figures = vec![figure("snippets marked right", 20.0, "of 20")];
+            vec![
+                exercise(2, "event_timing", vec![case(gap, "")]),
+                exercise(6, "accidental_syncs", vec![case(snippets, "")]),
+            ]
         };
         let last_lines = |text: String| {
             let from = text.find("Device:").expect("the device is named");
@@ -433,6 +445,19 @@ pub fn enqueue_and_wait(gpu: &Gpu) -> Result<Times, DriverError> {
             "met_on_the_emulated_device",
             last_lines(render_all(solved(), DeviceKind::Emulated))
         );
+        // The snippets count by themselves, and have to be all right.
+        let mut half = solved();
+        let finding = Finding::new(diagnosis::HIDDEN_SYNC, "1 line holds the host");
+        half[1].cases.push(case(Verdict::failed("train_loop", finding), ""));
+        half[1].outcome = Outcome::Blocked;
+        let only_snippets = last_lines(render_all(half.clone(), DeviceKind::Gpu));
+        assert!(only_snippets.contains("Completion criterion: met\n"), "{only_snippets}");
+        let finding = Finding::new(diagnosis::SYNC_NOT_MARKED, "18 of 20 are marked right");
+        half[1].cases[0].verdict = Verdict {
+            figures: vec![figure("snippets marked right", 18.0, "of 20")],
+            ..Verdict::failed("snippets", finding)
+        };
+        insta::assert_snapshot!("not_met", last_lines(render_all(half, DeviceKind::Gpu)));
         let without_06 = render_in(&COURSE[..2], solved()[..1].to_vec(), DeviceKind::Emulated);
         insta::assert_snapshot!("met_as_far_as_this_version_goes", last_lines(without_06));
     }

@@ -6,8 +6,8 @@ use rstest::rstest;
 use crate::build::Builder;
 use crate::case::judge;
 use crate::model::*;
-use crate::order::races;
 use crate::order::report::Missing;
+use crate::order::{happens_before, races};
 
 const SETUP: &str = "stream s1\nstream s2\nstream b1 blocking\nstream b2 blocking\nalloc x 64\n\
                      alloc y 64\nhost p 64 pinned\nhost q 64 pageable\n";
@@ -241,4 +241,27 @@ fn what_is_over_is_forgotten() {
         most
     };
     assert_eq!(remembered(200_000), remembered(50_000));
+}
+
+/// The first two launches of a program, one after the other.
+#[rstest]
+#[case::one_stream("write x on s1; write y on s1", true)]
+#[case::two_streams("write x on s1; write y on s2", false)]
+#[case::waited_for("write x on s1; record e on s1; wait e on s2; write y on s2", true)]
+#[case::recorded_too_early("record e on s1; write x on s1; wait e on s2; write y on s2", false)]
+#[case::by_the_host("write x on s1; sync s1; write y on s2", true)]
+#[case::by_a_query("write x on s1; query s1 done; write y on s2", true)]
+#[case::not_yet("write x on s1; query s1 pending; write y on s2", false)]
+fn one_operation_happens_before_another(#[case] program: &str, #[case] ordered: bool) {
+    let trace =
+        crate::case::trace(&format!("{SETUP}{}\nexpect clean\n", program.replace("; ", "\n")));
+    let trace = trace.expect("it can be read");
+    let launches: Vec<Seq> = trace
+        .calls()
+        .filter(|call| matches!(call.op, Op::Launch { .. }))
+        .map(|call| call.seq)
+        .collect();
+    let [first, second] = launches[..] else { panic!("{launches:?}") };
+    assert_eq!(happens_before(&trace, first, second), ordered);
+    assert!(!happens_before(&trace, second, first));
 }

@@ -1,0 +1,16 @@
+//! Removes a line that holds the host.
+
+pub use accidental_syncs_solution::{Batch, Report, Settings, train_loop};
+
+pub mod snippets {
+    //! The solution's, with other marks.
+
+    use std::sync::LazyLock;
+
+    pub use accidental_syncs_solution::snippets::*;
+
+    pub static SOURCE: LazyLock<String> = LazyLock::new(|| {
+        let held = "    done.synchronize()?; //~ SYNC\n";
+        accidental_syncs_solution::snippets::SOURCE.replace(held, "\n")
+    });
+}

@@ -1,0 +1,15 @@
+//! Writes the marks a little differently.
+
+pub use accidental_syncs_solution::{Batch, Report, Settings, train_loop};
+
+pub mod snippets {
+    //! The solution's, with other marks.
+
+    use std::sync::LazyLock;
+
+    pub use accidental_syncs_solution::snippets::*;
+
+    pub static SOURCE: LazyLock<String> = LazyLock::new(|| {
+        accidental_syncs_solution::snippets::SOURCE.replace("//~ SYNC", "// ~SYNC")
+    });
+}
