@@ -190,7 +190,7 @@ fn fan_out_fan_in(grader: &mut Grader) -> Outcome<()> {
     let run = || -> Outcome<_> {
         prepare()?;
         let default = current_stream()?;
-        keep_busy(&[(&default, 0), (&left, BUSY), (&right, BUSY)])?;
+        keep_busy(&[(&default, 0), (&left, BUSY), (&right, 0)])?;
         let x = Tensor::zeros([count])?.named("x");
         let values = [first, second];
         let sums = part(FUNCTION, || exercise::fan_out_fan_in(&left, &right, &x, values));
@@ -209,18 +209,20 @@ fn fan_out_fan_in(grader: &mut Grader) -> Outcome<()> {
         let mut fills = work.iter().filter(|call| writes(call, memory));
         let produced = the(fills.next(), "fills the tensor")?;
         let overwritten = the(fills.next_back(), "fills the tensor a second time")?;
-        let mut reads = work.iter().filter(|call| only_reads(call, memory));
-        let one = the(reads.next(), "reads the tensor")?;
-        let other = the(reads.next(), "reads the tensor a second time")?;
-        // The two readers may come in either order.
-        let readers = if one.op.stream() == Some(right) { [other, one] } else { [one, other] };
+        // In either order, and as many as they like.
+        let reads: Vec<&Call> = work.into_iter().filter(|call| only_reads(call, memory)).collect();
+        let on = |stream| reads.iter().find(move |call| call.op.stream() == Some(stream));
+        let summed = the(on(left).or(reads.first()), "reads the tensor")?;
+        let squared = the(on(right).or(reads.last()), "reads the tensor")?;
         function.on_streams(&[
             (produced, default),
-            (readers[0], left),
-            (readers[1], right),
+            (summed, left),
+            (squared, right),
             (overwritten, default),
         ])?;
         function.unraced(seen.clone())?;
+        let (one, other) =
+            if summed.seq < squared.seq { (summed, squared) } else { (squared, summed) };
         function.side_by_side(one, other)?;
         right_value(seen)?;
         let values = x.to_vec()?;

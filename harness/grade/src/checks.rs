@@ -110,9 +110,8 @@ impl<'a> Part<'a> {
         if let Some(block) = held.next() {
             return Err(self.held(block));
         }
-        let query = |call: &&&Call| {
-            matches!(call.op, Op::EventQuery { .. } | Op::StreamQuery { .. })
-        };
+        let query =
+            |call: &&&Call| matches!(call.op, Op::EventQuery { .. } | Op::StreamQuery { .. });
         let queries: Vec<&&Call> = calls.iter().filter(query).collect();
         let Some(first) = queries.first() else { return Ok(()) };
         let name = self.trace.name(first.function);
@@ -187,7 +186,8 @@ impl<'a> Part<'a> {
     fn unordered(&self, race: &Race) -> Finding {
         let (earlier, later) = (&race.earlier, &race.later);
         let buffer = named(&later.buffer.clone().or_else(|| earlier.buffer.clone()));
-        let deeds = |kind: streamlings_trace::AccessKind| if kind.writes() { "writes" } else { "reads" };
+        let deeds =
+            |kind: streamlings_trace::AccessKind| if kind.writes() { "writes" } else { "reads" };
         let message = format!(
             "{} {} {buffer}, and nothing makes it wait until {} is done with it",
             later.actor,
@@ -259,7 +259,8 @@ impl<'a> Part<'a> {
             return Ok(());
         }
         let on = |call: &Call| {
-            let stream = call.op.stream().map_or_else(String::new, |stream| self.names.stream(stream));
+            let stream =
+                call.op.stream().map_or_else(String::new, |stream| self.names.stream(stream));
             format!("{} on {stream}", self.names.operation(call))
         };
         let message = format!("{} waits for {}", on(second), on(first));

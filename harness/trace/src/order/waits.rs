@@ -82,9 +82,8 @@ pub fn instead_of_wait(trace: &Trace, race: &Race, since: Seq) -> Instead {
             Op::StreamWait { event, stream } if call.seq >= since => {
                 let records = records.get(event).map_or(&[][..], Vec::as_slice);
                 let Some((last, last_on)) = records.last() else { continue };
-                let behind = |(record, on): &(&Call, StreamId)| {
-                    *on == from && record.seq > earlier.seq
-                };
+                let behind =
+                    |(record, on): &(&Call, StreamId)| *on == from && record.seq > earlier.seq;
                 let record = (*last).clone();
                 let wait = call.clone();
                 let between = earlier.seq < call.seq && call.seq < later.seq;
