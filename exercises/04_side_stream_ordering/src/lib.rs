@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Keep the signatures; the bodies are yours. What each function has to enqueue, and on which stream,
-//! is there already. What is missing is what orders it.
+//! is there already.
 
 use streamlings::tensor::{Result, Stream, Tensor, current_stream, with_stream};
 
