@@ -28,6 +28,7 @@
 mod gpu;
 mod pinned;
 mod product;
+pub mod stage;
 mod step;
 
 pub use cudarc;

@@ -1,11 +1,12 @@
 //! The grading cases of exercise 04.
 
 use super::exercise;
-use streamlings::grade::checks::{Part, only_reads, part, runs, writes};
+use streamlings::grade::checks::{Part, only_reads, part, prepared_runs, the, writes};
 use streamlings::grade::diagnosis as d;
 use streamlings::grade::{Cases, Finding, Grader};
-use streamlings::tensor::{self, Device, Stream, Tensor, current_stream, spin, with_stream};
-use streamlings::trace::{Call, MarkKind, Op, Range, StreamId, Trace};
+use streamlings::stage::{self, keep_busy, memory, returned_error, streams};
+use streamlings::tensor::{self, Device, Stream, Tensor, current_stream};
+use streamlings::trace::{Call, MarkKind, Trace};
 
 pub fn cases() -> Cases {
     Cases::new()
@@ -30,10 +31,6 @@ const NEXT: usize = 4;
 /// What a run leaves behind.
 type Outcome<T> = Result<T, Finding>;
 
-fn returned_error(error: tensor::Error) -> Finding {
-    Finding::new(d::RETURNED_ERROR, format!("the function returned an error: {error}"))
-}
-
 /// Values whose sums, and those of their squares, are exact whatever the order.
 fn value(grader: &mut Grader) -> f32 {
     grader.rng().i32(1..30) as f32 / 8.0
@@ -41,30 +38,6 @@ fn value(grader: &mut Grader) -> f32 {
 
 fn count(grader: &mut Grader) -> usize {
     grader.rng().usize(4_000..16_000)
-}
-
-/// Nothing is cached, and nothing under way: which block the allocator hands out then depends on this
-/// run alone.
-fn prepare() -> Outcome<()> {
-    let device = Device::get()?;
-    device.synchronize()?;
-    Ok(device.allocator().trim()?)
-}
-
-/// Puts work on each stream, so that the record says which stream is which; as long as it is given.
-fn keep_busy(streams: &[(&Stream, u64)]) -> Outcome<()> {
-    Ok(streams.iter().try_for_each(|(stream, nanos)| with_stream(stream, || spin(*nanos)))?)
-}
-
-/// The streams that `keep_busy` was given, in order.
-fn streams<const N: usize>(trace: &Trace) -> Outcome<[StreamId; N]> {
-    let spins = trace.calls().filter(|call| matches!(call.op, Op::Launch { .. }));
-    let found: Vec<StreamId> = spins.take(N).filter_map(|call| call.op.stream()).collect();
-    found.try_into().map_err(|_| Finding::new(d::SETUP_FAILED, "the streams were not kept busy"))
-}
-
-fn memory(tensor: &Tensor) -> Range {
-    Range::new(tensor.device_ptr(), 4 * tensor.numel() as u64)
 }
 
 /// What a scalar holds once the device is done.
@@ -82,24 +55,17 @@ fn right_value(seen: Option<String>) -> Outcome<()> {
     seen.map_or(Ok(()), |text| Err(Finding::new(d::WRONG_VALUE, text)))
 }
 
-/// The one of some operations that a case is about.
-fn the<'a>(work: Option<&&'a Call>, what: &str) -> Outcome<&'a Call> {
-    let message = || format!("the driver saw no launch that {what}");
-    work.copied().ok_or_else(|| Finding::new(d::NOTHING_LAUNCHED, message()))
-}
-
 fn sum_on_side_stream(grader: &mut Grader) -> Outcome<()> {
     let (count, value) = (count(grader), value(grader));
     let side = Stream::new("side")?;
-    let run = || -> Outcome<_> {
-        prepare()?;
+    let run = |()| -> Outcome<_> {
         let default = current_stream()?;
         keep_busy(&[(&default, BUSY), (&side, 0)])?;
         let returned = part(FUNCTION, || exercise::sum_on_side_stream(&side, count, value));
         let next = part(AFTERWARDS, || Tensor::zeros([count]))?;
         Ok((returned.map_err(returned_error)?, next))
     };
-    runs(grader, run, |grader, run| {
+    prepared_runs(grader, stage::clear, run, |grader, run| {
         let ((x, sum), _next) = run.value?;
         let [default, side] = streams(&run.trace)?;
         let (function, afterwards) = parts(grader, &run.trace)?;
@@ -131,8 +97,7 @@ fn check_goes_on(function: &Part<'_>, read: &Call, afterwards: &Part<'_>) -> Out
 fn consume_and_drop(grader: &mut Grader) -> Outcome<()> {
     let (count, value) = (count(grader), value(grader));
     let side = Stream::new("side")?;
-    let run = || -> Outcome<_> {
-        prepare()?;
+    let run = |()| -> Outcome<_> {
         let default = current_stream()?;
         keep_busy(&[(&default, 0), (&side, BUSY)])?;
         let x = Tensor::full([count], value)?.named("x");
@@ -144,7 +109,7 @@ fn consume_and_drop(grader: &mut Grader) -> Outcome<()> {
         next.extend(several(count)?);
         Ok((returned.map_err(returned_error)?, dropped, next))
     };
-    runs(grader, run, |grader, run| {
+    prepared_runs(grader, stage::clear, run, |grader, run| {
         let (sum, dropped, next) = run.value?;
         let [default, side] = streams(&run.trace)?;
         let (function, afterwards) = parts(grader, &run.trace)?;
@@ -187,8 +152,7 @@ fn fan_out_fan_in(grader: &mut Grader) -> Outcome<()> {
     let first = value(grader);
     let second = first + 1.0;
     let (left, right) = (Stream::new("left")?, Stream::new("right")?);
-    let run = || -> Outcome<_> {
-        prepare()?;
+    let run = |()| -> Outcome<_> {
         let default = current_stream()?;
         keep_busy(&[(&default, 0), (&left, BUSY), (&right, 0)])?;
         let x = Tensor::zeros([count])?.named("x");
@@ -196,7 +160,7 @@ fn fan_out_fan_in(grader: &mut Grader) -> Outcome<()> {
         let sums = part(FUNCTION, || exercise::fan_out_fan_in(&left, &right, &x, values));
         Ok((x, sums.map_err(returned_error)?))
     };
-    runs(grader, run, |grader, run| {
+    prepared_runs(grader, stage::clear, run, |grader, run| {
         let (x, [sum, squares]) = run.value?;
         let [default, left, right] = streams(&run.trace)?;
         let function = Part::new(grader, &run.trace, FUNCTION)?;

@@ -42,16 +42,40 @@ pub fn region(trace: &Trace, name: &str) -> Result<Region, Finding> {
 pub fn runs<T>(
     grader: &mut Grader,
     mut run: impl FnMut() -> T,
+    judge: impl FnMut(&mut Grader, Run<T>) -> Result<(), Finding>,
+) -> Result<(), Finding> {
+    prepared_runs(grader, || Ok(()), |()| run(), judge)
+}
+
+/// The same, with something to be prepared before each run, which is not in its record.
+///
+/// # Errors
+/// Those of `prepare` and [`Grader::run`], and what `judge` finds.
+pub fn prepared_runs<S, T>(
+    grader: &mut Grader,
+    mut prepare: impl FnMut() -> Result<S, Finding>,
+    mut run: impl FnMut(S) -> T,
     mut judge: impl FnMut(&mut Grader, Run<T>) -> Result<(), Finding>,
 ) -> Result<(), Finding> {
-    let first = grader.run(&mut run)?;
+    let prepared = prepare()?;
+    let first = grader.run(|| run(prepared))?;
     judge(grader, first)?;
     for _ in 0..PERTURBED {
         let seed = grader.rng().u64(..);
-        let perturbed = grader.run_perturbed(seed, &mut run)?;
+        let prepared = prepare()?;
+        let perturbed = grader.run_perturbed(seed, || run(prepared))?;
         judge(grader, perturbed)?;
     }
     Ok(())
+}
+
+/// The operation that a case is about, if the record has it. `what` completes "no launch that ...".
+///
+/// # Errors
+/// [`d::NOTHING_LAUNCHED`].
+pub fn the<'a>(call: Option<&&'a Call>, what: &str) -> Result<&'a Call, Finding> {
+    let message = || format!("the driver saw no launch that {what}");
+    call.copied().ok_or_else(|| Finding::new(d::NOTHING_LAUNCHED, message()))
 }
 
 /// One part of a run, to be checked.
@@ -141,9 +165,11 @@ impl<'a> Part<'a> {
     /// handed out again too early; else [`d::UNORDERED_ACCESS`].
     pub fn unraced(&self, seen: Option<String>) -> Result<(), Finding> {
         let races = races(self.trace);
-        // Where a wait is missing, memory that is handed out again tells of it less plainly.
-        let plain = races.iter().find(|race| race.reuse.is_none());
-        let Some(race) = plain.or(races.first()) else { return Ok(()) };
+        // Of all that one missing wait leaves unordered, that a value is read too early says most, and
+        // memory that is handed out again says least.
+        let reads = |race: &Race| race.earlier.kind.writes() && race.later.kind.reads();
+        let rank = |race: &&Race| (race.reuse.is_some(), !reads(race));
+        let Some(race) = races.iter().min_by_key(rank) else { return Ok(()) };
         let finding = match &race.reuse {
             Some(reuse) if self.is_foreign(race, reuse) => self.reused(race, reuse),
             _ => self.unordered(race),

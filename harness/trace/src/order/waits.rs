@@ -53,7 +53,7 @@ pub enum Instead {
         /// The wait.
         wait: Call,
     },
-    /// The right wait, enqueued behind the later access.
+    /// The right wait, enqueued right behind the later access: with no work of another line between.
     WaitedTooLate {
         /// The wait.
         wait: Call,
@@ -74,10 +74,15 @@ pub fn instead_of_wait(trace: &Trace, race: &Race, since: Seq) -> Instead {
     };
     let mut records = FxHashMap::<EventId, Vec<(&Call, StreamId)>>::default();
     let mut found = Instead::NoWait;
+    // Whether the later access's line is still the last to have put work on its stream.
+    let mut is_last = true;
     for call in trace.calls().filter(|call| call.succeeded()) {
         match &call.op {
             Op::EventRecord { event, stream } => {
                 records.entry(*event).or_default().push((call, *stream));
+            }
+            op if op.is_work() && op.stream() == Some(to) && call.seq > later.seq => {
+                is_last &= later.at.is_some() && trace.at(call) == later.at.as_ref();
             }
             Op::StreamWait { event, stream } if call.seq >= since => {
                 let records = records.get(event).map_or(&[][..], Vec::as_slice);
@@ -92,7 +97,7 @@ pub fn instead_of_wait(trace: &Trace, race: &Race, since: Seq) -> Instead {
                 } else if *stream != to {
                     continue;
                 } else if call.seq > later.seq {
-                    if !records.last().is_some_and(behind) {
+                    if !is_last || !records.last().is_some_and(behind) {
                         continue;
                     }
                     Instead::WaitedTooLate { wait }
@@ -122,7 +127,7 @@ mod tests {
     use crate::case;
     use crate::order::races;
 
-    const SETUP: &str = "stream s1\nstream s2\nalloc x 64\n";
+    const SETUP: &str = "stream s1\nstream s2\nalloc x 64\nalloc y 64\n";
 
     fn program(text: &str) -> Trace {
         // What a case expects is not looked at here.
@@ -156,6 +161,7 @@ mod tests {
         "RecordedAgain"
     )]
     #[case("write x on s1; read x on s2; record e on s1; wait e on s2", "WaitedTooLate")]
+    #[case("write x on s1; read x on s2; write y on s2; record e on s1; wait e on s2", "NoWait")]
     #[case("write x on s1; record e on s2; wait e on s1; read x on s2", "WrongWayRound")]
     #[case("record e on s2; wait e on s1; write x on s1; read x on s2", "NoWait")]
     fn what_is_wrong_with_the_wait(#[case] text: &str, #[case] expected: &str) {
