@@ -6,7 +6,7 @@ use streamlings::grade::diagnosis as d;
 use streamlings::grade::{Cases, Finding, Grader};
 use streamlings::stage::{self, keep_busy, memory, returned_error, streams};
 use streamlings::tensor::{self, Device, Stream, Tensor, current_stream};
-use streamlings::trace::{Call, MarkKind, Trace};
+use streamlings::trace::{Call, Trace};
 
 pub fn cases() -> Cases {
     Cases::new()
@@ -120,17 +120,14 @@ fn consume_and_drop(grader: &mut Grader) -> Outcome<()> {
         let work = function.work();
         let read = the(work.iter().find(|call| only_reads(call, dropped)), "reads the tensor")?;
         function.on_streams(&[(fill, default), (read, side)])?;
-        let is_back = |kind: &MarkKind| match kind {
-            MarkKind::BlockBack { range } => range.overlaps(dropped),
-            _ => false,
-        };
-        if !function.has_mark(is_back) {
+        if !function.hands_back(dropped) {
             let message = "when the function returned, something still owned the tensor";
             return Err(Finding::new(d::NOT_HANDED_BACK, message)
                 .at(function.at(read), "this is the tensor"));
         }
         function.unraced(seen.clone())?;
         check_goes_on(&function, read, &afterwards)?;
+        function.recorded(dropped, default)?;
         if !next.iter().any(|tensor| memory(tensor).overlaps(dropped)) {
             let message = format!(
                 "none of {} tensors of the same size got the memory, though the device was done",

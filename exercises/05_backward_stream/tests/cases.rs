@@ -207,6 +207,15 @@ fn check_grads(parameters: &[Tensor], expected: &[Matrix]) -> Outcome<()> {
     })
 }
 
+/// Each parameter has a gradient, whatever is in it.
+fn check_backward(parameters: &[Tensor]) -> Outcome<()> {
+    let without = parameters.iter().zip(NAMES).find(|(parameter, _)| parameter.grad().is_none());
+    without.map_or(Ok(()), |(_, name)| {
+        let message = format!("`{name}` has no gradient: there was no backward");
+        Err(Finding::new(d::WRONG_VALUE, message))
+    })
+}
+
 /// What came of a race in this run, for its report; or, without a race, what is wrong.
 fn seen(checked: &Outcome<()>) -> Option<String> {
     checked.as_ref().err().map(|finding| format!("in this run {}", finding.message))
@@ -257,6 +266,7 @@ fn train_step(grader: &mut Grader) -> Outcome<()> {
         let function = Part::new(grader, &run.trace, FUNCTION)?;
         function.unblocked()?;
         let (parameters, work) = (model.parameters(), function.work());
+        check_backward(&parameters)?;
         let values = check("the loss", &loss, &[training.loss])
             .and_then(|()| check_grads(&parameters, &training.grads))
             .and_then(|()| {
@@ -307,6 +317,7 @@ fn two_branches(grader: &mut Grader) -> Outcome<()> {
         let [_default, left, right] = streams(&run.trace)?;
         let function = Part::new(grader, &run.trace, FUNCTION)?;
         function.unblocked()?;
+        check_backward(std::slice::from_ref(&stepped))?;
         let values = check("the loss", &sum, &[loss])
             .and_then(|()| check_grads(std::slice::from_ref(&stepped), &[grad.clone()]))
             .and_then(|()| {
@@ -372,6 +383,7 @@ fn norms_then_zero(grader: &mut Grader) -> Outcome<()> {
         }
         function.on_streams(&placed)?;
         function.unraced(seen(&values))?;
+        grads.iter().try_for_each(|grad| function.recorded(*grad, default))?;
         values
     })
 }

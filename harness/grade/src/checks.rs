@@ -117,8 +117,7 @@ impl<'a> Part<'a> {
         self.grader.frame_at(frame.as_ref()?)
     }
 
-    /// Whether a mark of the allocator's in this part speaks of this memory.
-    pub fn has_mark(&self, wanted: impl Fn(&MarkKind) -> bool) -> bool {
+    fn has_mark(&self, wanted: impl Fn(&MarkKind) -> bool) -> bool {
         let mut marks = self.trace.marks();
         marks.any(|mark| self.region.holds(mark.thread, mark.seq) && wanted(&mark.kind))
     }
@@ -175,6 +174,45 @@ impl<'a> Part<'a> {
             _ => self.unordered(race),
         };
         Err(seen.into_iter().fold(finding, Finding::note))
+    }
+
+    /// Whether the part hands some of this memory back to the allocator.
+    pub fn hands_back(&self, memory: Range) -> bool {
+        self.has_mark(|kind| match kind {
+            MarkKind::BlockBack { range } => range.overlaps(memory),
+            _ => false,
+        })
+    }
+
+    /// Where the part hands memory of the stream `own` back, the allocator knows of each other stream
+    /// that the part uses it on, or what `own` does next waits for that use. Without either, it depends
+    /// on luck whether the memory is handed out too early.
+    ///
+    /// # Errors
+    /// [`d::REUSE_BEFORE_RECORD`].
+    pub fn recorded(&self, memory: Range, own: StreamId) -> Result<(), Finding> {
+        let after = |call: &&Call| self.region.end.is_some_and(|end| call.seq > end);
+        let on_own = |call: &&Call| call.op.is_work() && call.op.stream() == Some(own);
+        let next = self.trace.calls().filter(after).find(on_own);
+        if !self.hands_back(memory) {
+            return Ok(());
+        }
+        for call in self.work().into_iter().filter(|call| uses(call, memory)) {
+            let Some(user) = call.op.stream().filter(|stream| *stream != own) else { continue };
+            let is_known = self.has_mark(|kind| match kind {
+                MarkKind::BlockUse { range, stream } => *stream == user && range.overlaps(memory),
+                _ => false,
+            });
+            let is_over = next.is_some_and(|next| is_ordered(self.trace, call.seq, next.seq));
+            if !is_known && !is_over {
+                let user = self.names.stream(user);
+                let message = format!("memory was handed back while {user} may still use it");
+                return Err(Finding::new(d::REUSE_BEFORE_RECORD, message)
+                    .at(self.at(call), format!("used on {user} here"))
+                    .note(format!("its use on {user} was not recorded")));
+            }
+        }
+        Ok(())
     }
 
     /// Whether the block's earlier user is another stream than the block's own.
@@ -304,6 +342,10 @@ pub fn only_reads(call: &Call, memory: Range) -> bool {
 /// Whether an operation writes some of this memory.
 pub fn writes(call: &Call, memory: Range) -> bool {
     touches(call, memory, true)
+}
+
+fn uses(call: &Call, memory: Range) -> bool {
+    touches(call, memory, false) || touches(call, memory, true)
 }
 
 fn touches(call: &Call, memory: Range, write: bool) -> bool {

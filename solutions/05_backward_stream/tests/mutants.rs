@@ -29,7 +29,7 @@ streamlings::grade::mutants! {
         "train_step" => ALL_ON_ONE_STREAM,
         "norms_then_zero" => ALL_ON_ONE_STREAM;
     no_backward "no_backward.rs":
-        "train_step" => NOTHING_LAUNCHED,
+        "train_step" => WRONG_VALUE,
         "two_branches" => WRONG_VALUE;
     steps_the_other_way "steps_the_other_way.rs": "train_step" => WRONG_VALUE;
     one_branch_waited_for "one_branch_waited_for.rs": "two_branches" => MISSING_WAIT;
@@ -40,5 +40,6 @@ streamlings::grade::mutants! {
     recorded_early "recorded_early.rs": "norms_then_zero" => RECORDED_TOO_EARLY;
     zeroes_first "zeroes_first.rs": "norms_then_zero" => WRONG_VALUE;
     never_zeroes "never_zeroes.rs": "norms_then_zero" => WRONG_VALUE;
+    dropped_third "dropped_third.rs": "norms_then_zero" => REUSE_BEFORE_RECORD;
     dropped_not_recorded "dropped_not_recorded.rs": "norms_then_zero" => REUSE_BEFORE_RECORD;
 }
