@@ -367,12 +367,11 @@ fn norms_then_zero(grader: &mut Grader) -> Outcome<()> {
             let message = format!("{} norms of {} gradients", norms.len(), parameters.len());
             return Err(Finding::new(d::WRONG_VALUE, message));
         }
-        let checked = norms.iter().zip(NAMES).zip(&training.grads);
+        let mut checked = norms.iter().zip(NAMES).zip(&training.grads);
         let values = checked
-            .map(|((norm, name), grad)| {
+            .try_for_each(|((norm, name), grad)| {
                 check(&format!("the squared norm of `{name}.grad`"), norm, &[grad.squares()])
             })
-            .collect::<Outcome<()>>()
             // Had the gradients not been zeroed, there would be twice as much.
             .and_then(|()| check_grads(&parameters, &training.grads));
         let work = function.work();
