@@ -268,11 +268,15 @@ impl<'a> Part<'a> {
             Instead::WrongWayRound { .. } => d::WAIT_WRONG_WAY_ROUND,
         };
         let doing = |access: &streamlings_trace::order::report::Access| {
-            let what = match &access.what {
-                What::Kernel(name) => format!("kernel `{name}`"),
-                other => format!("{other:?}").to_lowercase(),
-            };
-            format!("{what} on {} {} it", access.actor, deeds(access.kind))
+            let (actor, deed) = (&access.actor, deeds(access.kind));
+            match &access.what {
+                // Of several that came about on one line, it may be an earlier tenant's kernel.
+                _ if race.reuse.is_some() && access.seq == earlier.seq => {
+                    format!("work on {actor} {deed} it")
+                }
+                What::Kernel(name) => format!("kernel `{name}` on {actor} {deed} it"),
+                other => format!("{} on {actor} {deed} it", format!("{other:?}").to_lowercase()),
+            }
         };
         let finding = Finding::new(diagnosis, message)
             .at(self.frame_at(&later.at), doing(later))
