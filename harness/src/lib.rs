@@ -29,6 +29,7 @@ mod clock;
 mod gpu;
 mod pinned;
 mod product;
+pub mod stage;
 mod step;
 mod training;
 

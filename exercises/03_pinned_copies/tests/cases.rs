@@ -10,13 +10,14 @@ use streamlings::cust::memory::DeviceBuffer;
 use streamlings::cust::module::Module;
 use streamlings::cust::stream::{Stream, StreamFlags};
 use streamlings::driver::recording;
+use streamlings::grade::checks::{PERTURBED, part, region, runs};
 use streamlings::grade::diagnosis as d;
 use streamlings::grade::{At, Cases, Finding, Grader, Run};
 use streamlings::trace::blocks::{Block, Reason, blocks, blocks_in};
 use streamlings::trace::order::races;
 use streamlings::trace::order::report::{Race, What};
 use streamlings::trace::overlap::overlap_in;
-use streamlings::trace::regions::{Region, regions};
+use streamlings::trace::regions::Region;
 use streamlings::trace::{Call, Frame, Item, Mark, MarkKind, MemoryKind, Nanos, Op, Trace};
 use streamlings::{CudaSlice, Gpu, LaunchConfig, PushKernelArg, Step};
 
@@ -39,9 +40,6 @@ const LARGE: Range<usize> = 800_000..1_200_000;
 
 /// How long the stream is busy when the learner's function is called.
 const BUSY: Duration = Duration::from_millis(15);
-
-/// How many runs with legal delays there are beside the first one.
-const PERTURBED: u32 = 2;
 
 /// How much of what was possible has to run side by side.
 const SHARE: f64 = 0.5;
@@ -177,20 +175,6 @@ fn warm_up(track: &impl Track) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Marks a part of the run by name.
-fn part<T>(region: &str, work: impl FnOnce() -> T) -> T {
-    recording::mark(MarkKind::Begin { region: region.to_owned() });
-    let result = work();
-    recording::mark(MarkKind::End { region: region.to_owned() });
-    result
-}
-
-fn region(trace: &Trace, name: &str) -> Result<Region, Finding> {
-    let found = regions(trace).into_iter().find(|region| region.name == name);
-    let message = || format!("the trace has no region `{name}`");
-    found.ok_or_else(|| Finding::new(d::SETUP_FAILED, message()))
-}
-
 /// Numbers that no constant can be made for.
 fn values(grader: &mut Grader, count: usize) -> Vec<f32> {
     (0..count).map(|_| grader.rng().i32(-10_000..10_000) as f32 / 8.0).collect()
@@ -202,22 +186,6 @@ fn ms(nanos: Nanos) -> String {
 
 fn frame_at(grader: &Grader, frame: &Option<Frame>) -> Option<At> {
     grader.frame_at(frame.as_ref()?)
-}
-
-/// A first run, and some with legal delays: each is judged.
-fn runs<T>(
-    grader: &mut Grader,
-    mut run: impl FnMut() -> T,
-    mut judge: impl FnMut(&mut Grader, Run<T>) -> Result<(), Finding>,
-) -> Result<(), Finding> {
-    let first = grader.run(&mut run)?;
-    judge(grader, first)?;
-    for _ in 0..PERTURBED {
-        let seed = grader.rng().u64(..);
-        let perturbed = grader.run_perturbed(seed, &mut run)?;
-        judge(grader, perturbed)?;
-    }
-    Ok(())
 }
 
 fn upload<T: Track>(grader: &mut Grader, track: T, sizes: Range<usize>) -> Result<(), Finding> {

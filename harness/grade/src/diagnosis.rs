@@ -360,6 +360,60 @@ diagnoses! {
         next: "Draw the operations of three batches on a time line, and find what each one waits for."
         [docs: pages::ASYNCHRONOUS]
 
+    // Exercise 04: order between streams; 05 uses these, too.
+
+    MISSING_WAIT "missing-wait" Raced:
+        "a stream uses memory that another stream may not be done with"
+        rule: "Streams run on their own: what one does to memory that another uses needs a wait in between."
+        next: "Look at the two lines, and ask what makes the second one's stream wait for the first."
+
+    WAIT_WRONG_WAY_ROUND "wait-wrong-way-round" Raced: "there is a wait, and the wrong stream waits"
+        rule: "The stream that has to wait is the one on which the later of the two operations is."
+        next: "Say which operation has to come second, and compare its stream with the one that waits."
+
+    RECORDED_TOO_EARLY "recorded-too-early" Raced:
+        "what was waited for had been recorded before the work was enqueued"
+        rule: "An event covers what was on its stream when it was recorded, and nothing after that."
+        next: "See what is on the stream at the line where the event is recorded."
+
+    RECORDED_AGAIN "recorded-again" Raced: "the event was recorded again before the wait"
+        rule: "A wait is bound to the latest record that the event has when the wait is enqueued."
+        next: "Follow the event from its first record to the wait, and see on which stream it was last."
+
+    WAITED_TOO_LATE "waited-too-late" Raced: "the wait was enqueued behind the work that needs it"
+        rule: "A wait holds back what is enqueued on its stream after it, not what is there already."
+        next: "Compare the line of the wait with the line of the work that has to wait."
+
+    REUSE_BEFORE_RECORD "reuse-before-record" Raced:
+        "memory was handed out again while another stream may still use it"
+        rule: "A caching allocator knows a tensor's own stream, and no other that it was not told of."
+        next: "List the streams that use the tensor, and find out which of them the allocator knows of."
+
+    NOT_HANDED_BACK "not-handed-back" Wrong: "the tensor's memory did not go back to the allocator"
+        rule: "Memory that is held on to is lost to every later tensor."
+        next: "See who still owns the tensor when the function returns."
+
+    ALL_ON_ONE_STREAM "all-on-one-stream" Serialized: "all the work is on one stream"
+        rule: "A stream runs its operations one after another; only those of two streams run side by side."
+        next: "See in README.md which operation belongs on which stream, and what makes a stream current."
+
+    ON_ANOTHER_STREAM "on-another-stream" Serialized: "work is on another stream than it belongs on"
+        rule: "Work that shares a stream with other work waits for it, needed or not."
+        next: "See in README.md which operation belongs on which stream, and what makes a stream current."
+
+    ORDERED_WITHOUT_NEED "ordered-without-need" Serialized:
+        "an operation waits for another that it does not depend on"
+        rule: "What is enqueued behind a wait cannot run beside what the wait is for."
+        next: "For each wait, name the memory that it protects, and take out the one that protects none."
+
+    DEVICE_WIDE_SYNC "device-wide-sync" Blocked: "the host waits for every stream of the device"
+        rule: "To order two streams, one of them has to wait for the other; the host need not."
+        next: "Find the two streams that have to be ordered, and a call that makes one wait for the other."
+
+    HOST_POLLS "host-polls" Blocked: "the host asks how far the device is"
+        rule: "Asking until the answer is yes is a wait, and the host gets nothing else done meanwhile."
+        next: "Find the two streams that have to be ordered, and a call that makes one wait for the other."
+
     // Exercise 06: accidental syncs.
 
     HIDDEN_SYNC "hidden-sync" Blocked: "a line of the loop holds the host"

@@ -27,6 +27,8 @@ mod verdict;
 #[cfg(feature = "run")]
 mod cases;
 #[cfg(feature = "run")]
+pub mod checks;
+#[cfg(feature = "run")]
 mod entry;
 #[cfg(feature = "run")]
 mod grader;

@@ -125,6 +125,15 @@ impl fmt::Debug for Stream {
 pub struct Event(Arc<CudaEvent>);
 
 impl Event {
+    /// Records it again, behind what is on `stream` now. Waits that are enqueued already keep the
+    /// record that they were bound to.
+    ///
+    /// # Errors
+    /// The driver's own.
+    pub fn record(&self, stream: &Stream) -> Result<()> {
+        Ok(self.0.record(&stream.0.cuda)?)
+    }
+
     /// Whether what came before it is done; does not wait.
     ///
     /// # Errors

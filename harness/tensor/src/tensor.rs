@@ -39,6 +39,13 @@ pub(crate) struct Storage {
     name: OnceLock<String>,
 }
 
+impl Storage {
+    /// The first name that it got.
+    pub fn name(&self) -> Option<&str> {
+        self.name.get().map(String::as_str)
+    }
+}
+
 /// The number of elements of a shape.
 pub(crate) fn elements(shape: &[usize]) -> Result<usize> {
     // Kernels count in u32; a dimension of 0 makes an empty tensor, however long the others are.
@@ -272,8 +279,8 @@ impl Tensor {
 impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("Tensor");
-        if let Some(name) = self.0.storage.name.get() {
-            debug.field("name", name);
+        if let Some(name) = self.0.storage.name() {
+            debug.field("name", &name);
         }
         debug.field("shape", &self.shape()).field("stream", &self.stream().name()).finish()
     }

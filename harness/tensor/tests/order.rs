@@ -162,6 +162,23 @@ fn a_tensor_dropped_under_a_side_stream_is_a_reuse_race() -> Result<()> {
 }
 
 #[test]
+fn a_gradient_is_known_by_its_leafs_name() -> Result<()> {
+    let side = Stream::new("side")?;
+    let weight = Tensor::full([100], 1.0)?.with_grad()?;
+    let trace = record(None, || {
+        weight.name("weight");
+        side.wait_stream(&current_stream()?)?;
+        with_stream(&side, || weight.sum()?.backward())?;
+        sgd_step(std::slice::from_ref(&weight), 0.5)
+    })?;
+    let races = races(&trace);
+    let mut names: Vec<_> = races.iter().filter_map(|race| race.buffer.as_deref()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["weight", "weight.grad"], "{races:?}");
+    Ok(())
+}
+
+#[test]
 fn with_record_stream_there_is_none() -> Result<()> {
     none(&races(&record(None, || consume_and_drop(true))?));
     Ok(())

@@ -61,6 +61,22 @@ fn waits_order_streams_without_holding_the_host() -> Result<()> {
 }
 
 #[test]
+fn an_event_recorded_again_is_somewhere_else_for_later_waits_only() -> Result<()> {
+    let (busy, idle) = (Stream::new("busy")?, Stream::new("idle")?);
+    let (before, after) = (Stream::new("before")?, Stream::new("after")?);
+    with_stream(&busy, || spin(200_000_000))?;
+    let event = busy.record_event()?;
+    before.wait_event(&event)?;
+    event.record(&idle)?;
+    after.wait_event(&event)?;
+    after.synchronize()?;
+    assert!(event.query()? && !busy.query()? && !before.query()?, "200 ms are not over");
+    before.synchronize()?;
+    assert!(busy.query()?);
+    Ok(())
+}
+
+#[test]
 fn timed_events_read_what_lies_between() -> Result<()> {
     let stream = Stream::new("timed")?;
     let start = stream.record_timed_event()?;

@@ -51,6 +51,7 @@ pub mod copy;
 pub mod edges;
 pub mod report;
 pub mod shadow;
+pub mod waits;
 
 mod event;
 mod finder;

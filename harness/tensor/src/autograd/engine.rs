@@ -112,7 +112,8 @@ fn receive(incoming: Vec<Incoming>, consumer: &Stream) -> Result<Tensor> {
     sum.ok_or(Error::NoGraph)
 }
 
-/// Adds a gradient to a leaf's, on the leaf's accumulation stream, which is the current one.
+/// Adds a gradient to a leaf's, on the leaf's accumulation stream, which is the current one. Reports
+/// know the gradient of a leaf `w` as `w.grad`.
 fn accumulate(accumulator: &Accumulator, grad: Tensor) -> Result<()> {
     let Accumulator { leaf, stream, .. } = accumulator;
     let mut slot = lock(&leaf.0.grad.grad);
@@ -121,9 +122,14 @@ fn accumulate(accumulator: &Accumulator, grad: Tensor) -> Result<()> {
             there.record_stream(stream);
             there.axpy_(1.0, &grad)?;
         }
-        // Another may have the same tensor as its gradient, and would see it change in place.
-        None if grad.is_only_owner() => *slot = Some(grad),
-        None => *slot = Some(grad.copy()?),
+        None => {
+            // Another may have the same tensor as its gradient, and would see it change in place.
+            let grad = if grad.is_only_owner() { grad } else { grad.copy()? };
+            if let Some(name) = leaf.0.storage.name() {
+                grad.name(&format!("{name}.grad"));
+            }
+            *slot = Some(grad);
+        }
     }
     Ok(())
 }

@@ -1,0 +1,369 @@
+//! What the cases of several exercises do and check: parts of a run, runs with legal delays, and that
+//! a part is unblocked, clean, and on the streams it belongs on.
+
+use streamlings_driver::recording;
+use streamlings_trace::blocks::{Block, Reason, blocks};
+use streamlings_trace::names::Names;
+use streamlings_trace::order::races;
+use streamlings_trace::order::report::{Race, Reuse, What};
+use streamlings_trace::order::waits::{Instead, instead_of_wait, is_ordered};
+use streamlings_trace::regions::{Region, regions};
+use streamlings_trace::{Call, Frame, MarkKind, Op, Range, StreamId, Trace};
+
+use crate::diagnosis as d;
+use crate::grader::{Grader, Run};
+use crate::verdict::{At, Finding};
+
+/// How many runs with legal delays there are beside the first one.
+pub const PERTURBED: u32 = 2;
+
+/// Marks a part of the run by name.
+pub fn part<T>(region: &str, work: impl FnOnce() -> T) -> T {
+    recording::mark(MarkKind::Begin { region: region.to_owned() });
+    let result = work();
+    recording::mark(MarkKind::End { region: region.to_owned() });
+    result
+}
+
+/// The part of a run that [`part`] marked.
+///
+/// # Errors
+/// [`d::SETUP_FAILED`] where there is none of that name.
+pub fn region(trace: &Trace, name: &str) -> Result<Region, Finding> {
+    let found = regions(trace).into_iter().find(|region| region.name == name);
+    let message = || format!("the trace has no region `{name}`");
+    found.ok_or_else(|| Finding::new(d::SETUP_FAILED, message()))
+}
+
+/// A first run, and some with legal delays: each is judged.
+///
+/// # Errors
+/// Those of [`Grader::run`], and what `judge` finds.
+pub fn runs<T>(
+    grader: &mut Grader,
+    mut run: impl FnMut() -> T,
+    judge: impl FnMut(&mut Grader, Run<T>) -> Result<(), Finding>,
+) -> Result<(), Finding> {
+    prepared_runs(grader, || Ok(()), |()| run(), judge)
+}
+
+/// The same, with something to be prepared before each run, which is not in its record.
+///
+/// # Errors
+/// Those of `prepare` and [`Grader::run`], and what `judge` finds.
+pub fn prepared_runs<S, T>(
+    grader: &mut Grader,
+    mut prepare: impl FnMut() -> Result<S, Finding>,
+    mut run: impl FnMut(S) -> T,
+    mut judge: impl FnMut(&mut Grader, Run<T>) -> Result<(), Finding>,
+) -> Result<(), Finding> {
+    let prepared = prepare()?;
+    let first = grader.run(|| run(prepared))?;
+    judge(grader, first)?;
+    for _ in 0..PERTURBED {
+        let seed = grader.rng().u64(..);
+        let prepared = prepare()?;
+        let perturbed = grader.run_perturbed(seed, || run(prepared))?;
+        judge(grader, perturbed)?;
+    }
+    Ok(())
+}
+
+/// The operation that a case is about, if the record has it. `what` completes "no launch that ...".
+///
+/// # Errors
+/// [`d::NOTHING_LAUNCHED`].
+pub fn the<'a>(call: Option<&&'a Call>, what: &str) -> Result<&'a Call, Finding> {
+    let message = || format!("the driver saw no launch that {what}");
+    call.copied().ok_or_else(|| Finding::new(d::NOTHING_LAUNCHED, message()))
+}
+
+/// One part of a run, to be checked.
+#[derive(Debug)]
+pub struct Part<'a> {
+    grader: &'a Grader,
+    trace: &'a Trace,
+    names: Names,
+    region: Region,
+}
+
+impl<'a> Part<'a> {
+    /// The part of this name.
+    ///
+    /// # Errors
+    /// Those of [`region`].
+    pub fn new(grader: &'a Grader, trace: &'a Trace, name: &str) -> Result<Part<'a>, Finding> {
+        let region = region(trace, name)?;
+        Ok(Part { grader, trace, names: Names::of(trace), region })
+    }
+
+    /// The operations that were enqueued in it, in order.
+    pub fn work(&self) -> Vec<&'a Call> {
+        let calls = self.trace.calls().filter(|call| self.holds(call));
+        calls.filter(|call| call.succeeded() && call.op.is_work()).collect()
+    }
+
+    /// Whether a call was made while the part lasted, by whatever thread.
+    fn holds(&self, call: &Call) -> bool {
+        self.region.begin < call.seq && self.region.end.is_none_or(|end| call.seq < end)
+    }
+
+    /// The learner's line of a call.
+    pub fn at(&self, call: &Call) -> Option<At> {
+        self.grader.at(self.trace, call)
+    }
+
+    fn frame_at(&self, frame: &Option<Frame>) -> Option<At> {
+        self.grader.frame_at(frame.as_ref()?)
+    }
+
+    fn has_mark(&self, wanted: impl Fn(&MarkKind) -> bool) -> bool {
+        let mut marks = self.trace.marks();
+        marks.any(|mark| self.region.holds(mark.thread, mark.seq) && wanted(&mark.kind))
+    }
+
+    /// Nothing in the part holds the host, would have held it, or asks the device how far it is.
+    ///
+    /// # Errors
+    /// [`d::DEVICE_WIDE_SYNC`], [`d::HOST_HELD`], [`d::HOST_POLLS`].
+    pub fn unblocked(&self) -> Result<(), Finding> {
+        let calls: Vec<&Call> = self.trace.calls().filter(|call| self.holds(call)).collect();
+        let all = blocks(self.trace);
+        let mut held = all.iter().filter(|block| calls.iter().any(|call| call.seq == block.seq));
+        if let Some(block) = held.next() {
+            return Err(self.held(block));
+        }
+        let query =
+            |call: &&&Call| matches!(call.op, Op::EventQuery { .. } | Op::StreamQuery { .. });
+        let queries: Vec<&&Call> = calls.iter().filter(query).collect();
+        let Some(first) = queries.first() else { return Ok(()) };
+        let name = self.trace.name(first.function);
+        let message = match queries.len() {
+            1 => format!("`{name}` was called"),
+            count => format!("`{name}` and its like were called {count} times"),
+        };
+        Err(Finding::new(d::HOST_POLLS, message).at(self.at(first), "asks here"))
+    }
+
+    fn held(&self, block: &Block) -> Finding {
+        let diagnosis = match block.reason {
+            Reason::ContextSync => d::DEVICE_WIDE_SYNC,
+            _ => d::HOST_HELD,
+        };
+        let held = (block.left - block.entered) as f64 / 1e6;
+        Finding::new(diagnosis, format!("`{}` waits", block.function))
+            .at(self.frame_at(&block.at), format!("held the host for {held:.3} ms"))
+            .note(block.reason.sentence())
+    }
+
+    /// No two accesses of the whole run are unordered. `seen` is what came of it in this run, if
+    /// anything did.
+    ///
+    /// # Errors
+    /// What is wrong with the wait, where one is missing; [`d::REUSE_BEFORE_RECORD`] where memory was
+    /// handed out again too early; else [`d::UNORDERED_ACCESS`].
+    pub fn unraced(&self, seen: Option<String>) -> Result<(), Finding> {
+        let races = races(self.trace);
+        // Of all that one missing wait leaves unordered, that a value is read too early says most, and
+        // memory that is handed out again says least.
+        let reads = |race: &Race| race.earlier.kind.writes() && race.later.kind.reads();
+        let rank = |race: &&Race| (race.reuse.is_some(), !reads(race));
+        let Some(race) = races.iter().min_by_key(rank) else { return Ok(()) };
+        let finding = match &race.reuse {
+            Some(reuse) if self.is_foreign(race, reuse) => self.reused(race, reuse),
+            _ => self.unordered(race),
+        };
+        Err(seen.into_iter().fold(finding, Finding::note))
+    }
+
+    /// Whether the part hands some of this memory back to the allocator.
+    pub fn hands_back(&self, memory: Range) -> bool {
+        self.has_mark(|kind| match kind {
+            MarkKind::BlockBack { range } => range.overlaps(memory),
+            _ => false,
+        })
+    }
+
+    /// Where the part hands memory of the stream `own` back, the allocator knows of each other stream
+    /// that the part uses it on, or what `own` does next waits for that use. Without either, it depends
+    /// on luck whether the memory is handed out too early.
+    ///
+    /// # Errors
+    /// [`d::REUSE_BEFORE_RECORD`].
+    pub fn recorded(&self, memory: Range, own: StreamId) -> Result<(), Finding> {
+        let after = |call: &&Call| self.region.end.is_some_and(|end| call.seq > end);
+        let on_own = |call: &&Call| call.op.is_work() && call.op.stream() == Some(own);
+        let next = self.trace.calls().filter(after).find(on_own);
+        if !self.hands_back(memory) {
+            return Ok(());
+        }
+        for call in self.work().into_iter().filter(|call| uses(call, memory)) {
+            let Some(user) = call.op.stream().filter(|stream| *stream != own) else { continue };
+            let is_known = self.has_mark(|kind| match kind {
+                MarkKind::BlockUse { range, stream } => *stream == user && range.overlaps(memory),
+                _ => false,
+            });
+            let is_over = next.is_some_and(|next| is_ordered(self.trace, call.seq, next.seq));
+            if !is_known && !is_over {
+                let user = self.names.stream(user);
+                let message = format!("memory was handed back while {user} may still use it");
+                return Err(Finding::new(d::REUSE_BEFORE_RECORD, message)
+                    .at(self.at(call), format!("used on {user} here"))
+                    .note(format!("its use on {user} was not recorded")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the block's earlier user is another stream than the block's own.
+    fn is_foreign(&self, race: &Race, reuse: &Reuse) -> bool {
+        let own = self.trace.marks().find_map(|mark| match mark.kind {
+            MarkKind::BlockOut { stream, .. } if mark.seq == reuse.again.seq => Some(stream),
+            _ => None,
+        });
+        own.is_some() && race.earlier.stream().is_some() && race.earlier.stream() != own
+    }
+
+    fn reused(&self, race: &Race, reuse: &Reuse) -> Finding {
+        let (user, buffer) = (&race.earlier.actor, named(&race.earlier.buffer));
+        let again = match &reuse.now {
+            Some(name) => format!("as `{name}`, "),
+            None => String::new(),
+        };
+        let message = format!(
+            "{buffer} was handed out again, {again}while {user} may still {}",
+            if race.earlier.kind.writes() { "write it" } else { "read it" }
+        );
+        let mut finding = Finding::new(d::REUSE_BEFORE_RECORD, message)
+            .at(self.frame_at(&race.earlier.at), format!("used on {user} here"));
+        if let Some(back) = &reuse.back {
+            finding = finding.at(self.frame_at(&back.at), "handed back to the allocator here");
+        }
+        let recorded: Vec<&str> = reuse.uses.iter().map(|(stream, _)| stream.as_str()).collect();
+        let note = match recorded[..] {
+            [] => "its use was recorded on no other stream than its own".to_owned(),
+            _ => format!("its use was recorded on {}", recorded.join(", ")),
+        };
+        finding.note(note)
+    }
+
+    fn unordered(&self, race: &Race) -> Finding {
+        let (earlier, later) = (&race.earlier, &race.later);
+        let buffer = named(&later.buffer.clone().or_else(|| earlier.buffer.clone()));
+        let deeds =
+            |kind: streamlings_trace::AccessKind| if kind.writes() { "writes" } else { "reads" };
+        let message = format!(
+            "{} {} {buffer}, and nothing makes it wait until {} is done with it",
+            later.actor,
+            deeds(later.kind),
+            earlier.actor
+        );
+        let instead = instead_of_wait(self.trace, race, self.region.begin);
+        let diagnosis = match &instead {
+            _ if earlier.stream().is_none() || later.stream().is_none() => d::UNORDERED_ACCESS,
+            Instead::NoWait => d::MISSING_WAIT,
+            Instead::RecordedTooEarly { .. } => d::RECORDED_TOO_EARLY,
+            Instead::RecordedAgain { .. } => d::RECORDED_AGAIN,
+            Instead::WaitedTooLate { .. } => d::WAITED_TOO_LATE,
+            Instead::WrongWayRound { .. } => d::WAIT_WRONG_WAY_ROUND,
+        };
+        let doing = |access: &streamlings_trace::order::report::Access| {
+            let (actor, deed) = (&access.actor, deeds(access.kind));
+            match &access.what {
+                // Of several that came about on one line, it may be an earlier tenant's kernel.
+                _ if race.reuse.is_some() && access.seq == earlier.seq => {
+                    format!("work on {actor} {deed} it")
+                }
+                What::Kernel(name) => format!("kernel `{name}` on {actor} {deed} it"),
+                other => format!("{} on {actor} {deed} it", format!("{other:?}").to_lowercase()),
+            }
+        };
+        let finding = Finding::new(diagnosis, message)
+            .at(self.frame_at(&later.at), doing(later))
+            .at(self.frame_at(&earlier.at), doing(earlier));
+        match &instead {
+            Instead::NoWait => finding.note(race.missing_edge()),
+            Instead::RecordedTooEarly { record, .. } => {
+                finding.at(self.at(record), "the event that was waited for stands here")
+            }
+            Instead::RecordedAgain { record, .. } => {
+                finding.at(self.at(record), "the event was recorded again here")
+            }
+            Instead::WaitedTooLate { wait } => finding.at(self.at(wait), "the wait stands here"),
+            Instead::WrongWayRound { wait } => {
+                let waits = format!("here {} waits for {}", earlier.actor, later.actor);
+                finding.at(self.at(wait), waits)
+            }
+        }
+    }
+
+    /// Each operation is on the stream that it belongs on.
+    ///
+    /// # Errors
+    /// [`d::ALL_ON_ONE_STREAM`] where all of them are on one, else [`d::ON_ANOTHER_STREAM`].
+    pub fn on_streams(&self, work: &[(&Call, StreamId)]) -> Result<(), Finding> {
+        let off = work.iter().find(|(call, stream)| call.op.stream() != Some(*stream));
+        let Some((call, wanted)) = off else { return Ok(()) };
+        let mut on: Vec<StreamId> = work.iter().filter_map(|(call, _)| call.op.stream()).collect();
+        on.sort();
+        on.dedup();
+        let operation = self.names.operation(call);
+        let ran = call.op.stream().map_or_else(String::new, |stream| self.names.stream(stream));
+        let wanted = self.names.stream(*wanted);
+        let (diagnosis, message) = match on[..] {
+            [_] => (d::ALL_ON_ONE_STREAM, format!("all of it runs on {ran}")),
+            _ => (d::ON_ANOTHER_STREAM, format!("{operation} runs on {ran}, not on {wanted}")),
+        };
+        Err(Finding::new(diagnosis, message)
+            .at(self.at(call), format!("{operation} is to run on {wanted}")))
+    }
+
+    /// The second of two operations does not wait for the first.
+    ///
+    /// # Errors
+    /// [`d::ORDERED_WITHOUT_NEED`].
+    pub fn side_by_side(&self, first: &Call, second: &Call) -> Result<(), Finding> {
+        if !is_ordered(self.trace, first.seq, second.seq) {
+            return Ok(());
+        }
+        let on = |call: &Call| {
+            let stream =
+                call.op.stream().map_or_else(String::new, |stream| self.names.stream(stream));
+            format!("{} on {stream}", self.names.operation(call))
+        };
+        let message = format!("{} waits for {}", on(second), on(first));
+        Err(Finding::new(d::ORDERED_WITHOUT_NEED, message)
+            .at(self.at(first), "this is waited for")
+            .at(self.at(second), "by this"))
+    }
+}
+
+/// Whether an operation reads some of this memory and does not write it.
+pub fn only_reads(call: &Call, memory: Range) -> bool {
+    touches(call, memory, false) && !writes(call, memory)
+}
+
+/// Whether an operation writes some of this memory.
+pub fn writes(call: &Call, memory: Range) -> bool {
+    touches(call, memory, true)
+}
+
+fn uses(call: &Call, memory: Range) -> bool {
+    touches(call, memory, false) || touches(call, memory, true)
+}
+
+fn touches(call: &Call, memory: Range, write: bool) -> bool {
+    match &call.op {
+        Op::Launch { accesses, .. } => accesses.iter().any(|access| {
+            let kind = if write { access.kind.writes() } else { access.kind.reads() };
+            kind && access.range.overlaps(memory)
+        }),
+        Op::Copy { src, dst, .. } => if write { dst } else { src }.range.overlaps(memory),
+        Op::Memset { range, .. } => write && range.overlaps(memory),
+        _ => false,
+    }
+}
+
+fn named(buffer: &Option<String>) -> String {
+    buffer.as_ref().map_or_else(|| "memory".to_owned(), |name| format!("`{name}`"))
+}

@@ -1,0 +1,179 @@
+//! Questions about single edges: whether one operation waits for another, and what is wrong with the
+//! waits where it should.
+
+use rustc_hash::FxHashMap;
+
+use super::edges::Edges;
+use super::report::Race;
+use crate::model::{Call, EventId, Item, Op, Seq, StreamId, Trace};
+
+/// Whether the operation that the call `second` enqueued waits for the one that `first` enqueued,
+/// whatever the timing; true too where the host waited in between. False where one of the two
+/// enqueued nothing, or `second` came first.
+pub fn is_ordered(trace: &Trace, first: Seq, second: Seq) -> bool {
+    let mut edges = Edges::new();
+    let mut epoch = None;
+    for item in &trace.items {
+        let call = match item {
+            Item::Call(call) => call,
+            Item::Mark(mark) => {
+                edges.mark(mark);
+                continue;
+            }
+            _ => continue,
+        };
+        let enqueued = edges.call(call);
+        if call.seq == first {
+            epoch = enqueued;
+        } else if call.seq == second {
+            let known = epoch.zip(enqueued).and_then(|(first, _)| Some((first, edges.last()?)));
+            return known.is_some_and(|(first, clock)| clock.covers(first));
+        }
+    }
+    false
+}
+
+/// What there is instead of the wait that would order the two accesses of a race.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Instead {
+    /// Nothing.
+    NoWait,
+    /// A wait for the earlier access's stream, on an event that was recorded before that access.
+    RecordedTooEarly {
+        /// The record.
+        record: Call,
+        /// The wait.
+        wait: Call,
+    },
+    /// A wait on an event that was recorded behind the earlier access, and then again on another
+    /// stream.
+    RecordedAgain {
+        /// The last record.
+        record: Call,
+        /// The wait.
+        wait: Call,
+    },
+    /// The right wait, enqueued right behind the later access: with no work of another line between.
+    WaitedTooLate {
+        /// The wait.
+        wait: Call,
+    },
+    /// The earlier access's stream waits for the later one's.
+    WrongWayRound {
+        /// The wait.
+        wait: Call,
+    },
+}
+
+/// What there is instead of the wait that would order a race's two accesses, among the calls from
+/// `since` on. Looks at waits between the two streams, not at chains over a third one.
+pub fn instead_of_wait(trace: &Trace, race: &Race, since: Seq) -> Instead {
+    let (earlier, later) = (&race.earlier, &race.later);
+    let (Some(from), Some(to)) = (earlier.stream(), later.stream()) else {
+        return Instead::NoWait;
+    };
+    let mut records = FxHashMap::<EventId, Vec<(&Call, StreamId)>>::default();
+    let mut found = Instead::NoWait;
+    // Whether the later access's line is still the last to have put work on its stream.
+    let mut is_last = true;
+    for call in trace.calls().filter(|call| call.succeeded()) {
+        match &call.op {
+            Op::EventRecord { event, stream } => {
+                records.entry(*event).or_default().push((call, *stream));
+            }
+            op if op.is_work() && op.stream() == Some(to) && call.seq > later.seq => {
+                is_last &= later.at.is_some() && trace.at(call) == later.at.as_ref();
+            }
+            Op::StreamWait { event, stream } if call.seq >= since => {
+                let records = records.get(event).map_or(&[][..], Vec::as_slice);
+                let Some((last, last_on)) = records.last() else { continue };
+                let behind =
+                    |(record, on): &(&Call, StreamId)| *on == from && record.seq > earlier.seq;
+                let record = (*last).clone();
+                let wait = call.clone();
+                let between = earlier.seq < call.seq && call.seq < later.seq;
+                let this = if *stream == from && *last_on == to && between {
+                    Instead::WrongWayRound { wait }
+                } else if *stream != to {
+                    continue;
+                } else if call.seq > later.seq {
+                    if !is_last || !records.last().is_some_and(behind) {
+                        continue;
+                    }
+                    Instead::WaitedTooLate { wait }
+                } else if *last_on == from && record.seq < earlier.seq {
+                    Instead::RecordedTooEarly { record, wait }
+                } else if *last_on != from && records.iter().any(behind) {
+                    Instead::RecordedAgain { record, wait }
+                } else {
+                    continue;
+                };
+                // The first wait that was meant for it says most.
+                if found == Instead::NoWait {
+                    found = this;
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::case;
+    use crate::order::races;
+
+    const SETUP: &str = "stream s1\nstream s2\nalloc x 64\nalloc y 64\n";
+
+    fn program(text: &str) -> Trace {
+        // What a case expects is not looked at here.
+        let text = text.replace("; ", "\n");
+        case::trace(&format!("{SETUP}{text}\nexpect races 0")).expect("reads")
+    }
+
+    /// The first and the last operation of the text.
+    #[rstest]
+    #[case::stream_order("write x on s1; read x on s1", true)]
+    #[case::nothing("write x on s1; read x on s2", false)]
+    #[case::event("write x on s1; record e on s1; wait e on s2; read x on s2", true)]
+    #[case::wrong_way("write x on s1; record e on s2; wait e on s1; read x on s2", false)]
+    #[case::host("write x on s1; sync s1; read x on s2", true)]
+    #[case::too_early("record e on s1; write x on s1; wait e on s2; read x on s2", false)]
+    fn operations_are_ordered(#[case] text: &str, #[case] expected: bool) {
+        let trace = program(text);
+        let work: Vec<Seq> =
+            trace.calls().filter(|call| call.op.is_work()).map(|call| call.seq).collect();
+        let (first, last) = (work[0], work[work.len() - 1]);
+        assert_eq!(is_ordered(&trace, first, last), expected);
+        assert!(!is_ordered(&trace, last, first), "nothing waits for what comes later");
+    }
+
+    #[rstest]
+    #[case("write x on s1; read x on s2", "NoWait")]
+    #[case("record e on s1; write x on s1; wait e on s2; read x on s2", "RecordedTooEarly")]
+    #[case("record e on s1; wait e on s2; write x on s1; read x on s2", "RecordedTooEarly")]
+    #[case(
+        "write x on s1; record e on s1; record e on s2; wait e on s2; read x on s2",
+        "RecordedAgain"
+    )]
+    #[case("write x on s1; read x on s2; record e on s1; wait e on s2", "WaitedTooLate")]
+    #[case("write x on s1; read x on s2; write y on s2; record e on s1; wait e on s2", "NoWait")]
+    #[case("write x on s1; record e on s2; wait e on s1; read x on s2", "WrongWayRound")]
+    #[case("record e on s2; wait e on s1; write x on s1; read x on s2", "NoWait")]
+    fn what_is_wrong_with_the_wait(#[case] text: &str, #[case] expected: &str) {
+        let trace = program(text);
+        let races = races(&trace);
+        let [race] = &races[..] else { panic!("{races:?}") };
+        let name = |instead: Instead| {
+            let text = format!("{instead:?}");
+            text.split(' ').next().map(str::to_owned)
+        };
+        assert_eq!(name(instead_of_wait(&trace, race, Seq(0))).as_deref(), Some(expected));
+        let end = trace.calls().map(|call| call.seq.0).max().unwrap_or(0) + 1;
+        assert_eq!(instead_of_wait(&trace, race, Seq(end)), Instead::NoWait, "all before `since`");
+    }
+}

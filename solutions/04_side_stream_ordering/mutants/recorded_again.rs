@@ -1,0 +1,13 @@
+//! Records the event a second time, on the side stream, before the wait.
+
+pub use side_stream_ordering_solution::{consume_and_drop, fan_out_fan_in};
+use streamlings::tensor::{Result, Stream, Tensor, current_stream, with_stream};
+
+pub fn sum_on_side_stream(side: &Stream, count: usize, value: f32) -> Result<(Tensor, Tensor)> {
+    let x = Tensor::full([count], value)?.named("x");
+    let filled = current_stream()?.record_event()?;
+    filled.record(side)?;
+    side.wait_event(&filled)?;
+    let sum = with_stream(side, || x.sum())?;
+    Ok((x, sum))
+}

@@ -1,0 +1,11 @@
+//! Has a stream wait that nothing runs on.
+
+pub use side_stream_ordering_solution::{consume_and_drop, fan_out_fan_in};
+use streamlings::tensor::{Result, Stream, Tensor, current_stream, with_stream};
+
+pub fn sum_on_side_stream(side: &Stream, count: usize, value: f32) -> Result<(Tensor, Tensor)> {
+    let x = Tensor::full([count], value)?.named("x");
+    Stream::new("third")?.wait_stream(&current_stream()?)?;
+    let sum = with_stream(side, || x.sum())?;
+    Ok((x, sum))
+}

@@ -1,0 +1,34 @@
+//! The side stream does not wait for the batch, nor for the gradients.
+
+pub use backward_stream_solution::two_branches;
+use streamlings::tensor::nn::{Mlp, sgd_step, zero_grad};
+use streamlings::tensor::{Result, Stream, Tensor, current_stream, with_stream};
+
+pub fn train_step(
+    side: &Stream,
+    model: &Mlp,
+    x: &Tensor,
+    target: &Tensor,
+    rate: f32,
+) -> Result<Tensor> {
+    let default = current_stream()?;
+    let loss = with_stream(side, || -> Result<Tensor> {
+        let loss = model.forward(x)?.mse(target)?;
+        loss.backward()?;
+        Ok(loss)
+    })?;
+    default.wait_stream(side)?;
+    sgd_step(&model.parameters(), rate)?;
+    Ok(loss)
+}
+
+pub fn norms_then_zero(side: &Stream, parameters: &[Tensor]) -> Result<Vec<Tensor>> {
+    let default = current_stream()?;
+    let norms = with_stream(side, || -> Result<Vec<Tensor>> {
+        let grads = parameters.iter().filter_map(Tensor::grad);
+        grads.map(|grad| grad.mul(&grad)?.sum()).collect()
+    })?;
+    default.wait_stream(side)?;
+    zero_grad(parameters)?;
+    Ok(norms)
+}

@@ -1,0 +1,21 @@
+//! Waits for the side stream before backward is on it.
+
+pub use backward_stream_solution::{norms_then_zero, two_branches};
+use streamlings::tensor::nn::{Mlp, sgd_step};
+use streamlings::tensor::{Result, Stream, Tensor, current_stream, with_stream};
+
+pub fn train_step(
+    side: &Stream,
+    model: &Mlp,
+    x: &Tensor,
+    target: &Tensor,
+    rate: f32,
+) -> Result<Tensor> {
+    let default = current_stream()?;
+    side.wait_stream(&default)?;
+    let loss = with_stream(side, || model.forward(x)?.mse(target))?;
+    default.wait_stream(side)?;
+    with_stream(side, || loss.backward())?;
+    sgd_step(&model.parameters(), rate)?;
+    Ok(loss)
+}
