@@ -85,8 +85,12 @@ diagnoses! {
         next: "Look for a raw pointer that outlives its memory, a device pointer followed on the host, or endless recursion."
 
     OVER_LIMIT "over-limit" Crashed: "the process went over its limits"
-        rule: "A case may write only so much output."
-        next: "Remove the printing from the loop; the first and last lines of it are shown."
+        rule: "A case may take only so much memory, so many processes, and write only so much."
+        next: "Look for a loop that prints, allocates or starts something without end."
+
+    REFUSED "refused" Refused: "the sources were not taken"
+        rule: "Only plain Rust files in src/ are taken, without links and without what runs before the grader."
+        next: "Take out what is named above, and hand it in again."
 
     HUNG "hung" Hung: "the case was still running at its time limit"
         rule: "A wait that nothing will ever end holds the host for good."
