@@ -12,8 +12,10 @@ mod course;
 mod criterion;
 mod exit;
 mod grading;
+mod points;
 mod progress;
 mod report;
+mod submission;
 
 use std::process::ExitCode;
 
@@ -43,10 +45,8 @@ fn main() -> ExitCode {
     };
     let exit = result.unwrap_or_else(|error| {
         anstream::eprintln!("error: {error:#}");
-        match error.downcast_ref::<course::UnknownExercise>() {
-            Some(_) => Exit::Usage,
-            None => Exit::GraderError,
-        }
+        let usage = error.is::<course::UnknownExercise>() || error.is::<points::WrongPoints>();
+        if usage { Exit::Usage } else { Exit::GraderError }
     });
     ExitCode::from(exit.code())
 }

@@ -64,6 +64,10 @@ diagnoses! {
         rule: "A body of `todo!()` compiles, and panics when it is called."
         next: "Read the exercise's README.md and write the function's body."
 
+    NOT_HANDED_IN "not-handed-in" NotDone: "the submission has no sources for this exercise"
+        rule: "A submission holds the src/ folder of each exercise, as in the workspace."
+        next: "Hand in exercises/, or the src/ of this exercise in a folder of its name."
+
     FUNCTION_MISSING "function-missing" NotDone: "a function that is graded is not there"
         rule: "The grading cases call the exercise's functions by name, with the signatures of the starter."
         next: "Put the function back with the signature that README.md shows; `git diff` shows what changed."

@@ -58,6 +58,11 @@ pub struct Supervisor {
     pub environment: Option<Vec<(OsString, OsString)>>,
     /// Where it runs, if not here.
     pub directory: Option<PathBuf>,
+    /// Where the folder of a case is made, if not in the system's temporary folder. A case whose
+    /// environment is given has it as its home, too.
+    pub scratch: Option<PathBuf>,
+    /// How many bytes of output are kept of its beginning, and of its end.
+    pub kept: usize,
 }
 
 impl Default for Supervisor {
@@ -72,6 +77,8 @@ impl Default for Supervisor {
             confinement: None,
             environment: None,
             directory: None,
+            scratch: None,
+            kept: output::KEPT,
         }
     }
 }
@@ -149,7 +156,10 @@ impl Supervisor {
         case: &str,
         seed: u64,
     ) -> std::io::Result<(Verdict, Captured)> {
-        let folder = tempfile::tempdir()?;
+        let folder = match &self.scratch {
+            Some(scratch) => tempfile::tempdir_in(scratch)?,
+            None => tempfile::tempdir()?,
+        };
         let nonce = format!("{:016x}{:016x}", random(), random());
         let path = folder.path().join("verdict.json");
         let job = Job {
@@ -226,6 +236,9 @@ impl Supervisor {
         })?;
         if let Some(environment) = &self.environment {
             command.env_clear().envs(environment.iter().cloned());
+            for name in ["HOME", "TMPDIR"] {
+                command.envs(open.map(|folder| (name, folder)));
+            }
         }
         if let Some(device) = &self.device {
             command.env("STREAMLINGS_DEVICE", device);
@@ -240,7 +253,7 @@ impl Supervisor {
         // The command holds the writing end of the pipe, which only the child may keep.
         drop(command);
         let limit = self.output_limit;
-        let output = output::collect(reader, limit, {
+        let output = output::collect(reader, limit, self.kept, {
             let news = news.clone();
             move || drop(news.send(News::OverLimit))
         });

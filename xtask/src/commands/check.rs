@@ -1,13 +1,14 @@
 //! `cargo xtask check`: grades exercises and reports.
 
-use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use crate::cli::{CheckArguments, Format};
+use crate::cli::CheckArguments;
 use crate::course::Course;
 use crate::exit::Exit;
 use crate::grading::{Whose, grade, supervisor};
-use crate::report::{human, json};
+use crate::points::Points;
+use crate::report::{self, write_out};
+use crate::submission::class;
 
 /// Grades what was asked for, and writes the report to standard output.
 ///
@@ -16,21 +17,21 @@ use crate::report::{human, json};
 pub fn run(root: &Path, arguments: &CheckArguments) -> anyhow::Result<Exit> {
     let course = Course::read(root)?;
     let exercises = course.select(&arguments.names)?;
+    let points = arguments.points.as_ref().map(|file| Points::read(file, &course)).transpose()?;
+    if arguments.submission.is_some() || arguments.submissions.is_some() {
+        return class::run(&course, exercises, points.as_ref(), arguments);
+    }
     let whose = if arguments.solutions { Whose::Solution } else { Whose::Learner };
     let report = grade(&course, &exercises, whose, &supervisor(&arguments.run))?;
-    write_out(&match arguments.format {
-        Format::Human => human::render(root, &report),
-        Format::Json => format!("{:#}\n", json::document(&report)),
-    })?;
-    Ok(Exit::of_outcomes(report.outcomes()))
-}
-
-/// Writes to standard output. Whoever reads only the first lines (`| head`) closes it early, which
-/// changes no verdict.
-fn write_out(text: &str) -> std::io::Result<()> {
-    let mut out = anstream::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written,
+    if let Some(points) = &points {
+        for exercise in report.exercises.iter().filter(|exercise| exercise.rustc.is_none()) {
+            let cases: Vec<String> =
+                exercise.cases.iter().map(|c| c.verdict.case.clone()).collect();
+            points.check(&exercise.name, &cases)?;
+        }
     }
+    let points = points.as_ref();
+    write_out(&report::render(arguments.format, root, &report, points)?)?;
+    report::to_github(arguments.format, || report::markdown::render(&report, points))?;
+    Ok(Exit::of_outcomes(report.outcomes()))
 }
