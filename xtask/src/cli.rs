@@ -107,6 +107,10 @@ pub struct VerifyArguments {
     #[arg(long)]
     pub only_exercises: bool,
 
+    /// Grades the hostile submissions, and nothing else.
+    #[arg(long, conflicts_with = "only_exercises")]
+    pub only_hostile: bool,
+
     #[command(flatten)]
     pub run: RunArguments,
 }

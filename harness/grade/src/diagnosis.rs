@@ -149,6 +149,10 @@ diagnoses! {
         rule: "A reported time has to be that of this very run."
         next: "Compare the two figures above, and see which two readings would give the recorded one."
 
+    KERNEL_TOO_SHORT "kernel-too-short" Wrong: "the kernel did not run for as long as it was to"
+        rule: "The work has to be the device's own: waiting beside it is not the same."
+        next: "Compare what the launch passes to the kernel with what the function was given."
+
     CLOSURE_AFTER_WAIT "closure-after-wait" Serialized: "the closure ran when the kernel had ended"
         rule: "Host work overlaps device work only between the launch and the wait."
         next: "Look at the order of the three: launch, closure, wait."
@@ -213,6 +217,10 @@ diagnoses! {
     PAIR_BRACKETS_MORE "pair-brackets-more" MisTimed: "the event pair stands around more than the product"
         rule: "Whatever is enqueued between the two records is part of their time."
         next: "See what else is enqueued between the two events, and whether it has to be."
+
+    IDLE_INSIDE_THE_PAIR "idle-inside-the-pair" MisTimed: "the event pair also times an idle device"
+        rule: "Between two records the device's clock runs on, whether the device has work or not."
+        next: "Look at what the host does between the two records besides the launch."
 
     SAME_EVENT_TWICE "same-event-twice" MisTimed: "start and end are the same event"
         rule: "Recording an event again replaces its earlier record."

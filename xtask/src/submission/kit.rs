@@ -183,23 +183,29 @@ impl Kit {
         device: &Option<Device>,
     ) -> anyhow::Result<String> {
         let mut hash = Sha256::new();
-        let mut files: Vec<PathBuf> = vec![std::env::current_exe()?];
+        // Files that were built are large, and made anew when they change: their times tell.
+        let mut built: Vec<PathBuf> = vec![std::env::current_exe()?];
         for entry in self.libraries.read_dir()? {
-            files.push(entry?.path());
+            built.push(entry?.path());
+        }
+        built.sort();
+        for file in built {
+            let metadata = file.metadata()?;
+            hash.update(file.file_name().unwrap_or_default().as_encoded_bytes());
+            hash.update(format!(" {} {:?}\n", metadata.len(), metadata.modified()?));
         }
         for exercise in &course.exercises {
             let folder = course.root.join("exercises").join(&exercise.folder);
-            files.push(folder.join("exercise.toml"));
+            let mut files = vec![folder.join("exercise.toml")];
             for entry in folder.join("tests").read_dir()? {
                 files.push(entry?.path());
             }
-        }
-        files.sort();
-        for file in files.iter().filter(|file| file.is_file()) {
-            let length = file.metadata()?.len();
-            hash.update(file.file_name().unwrap_or_default().as_encoded_bytes());
-            hash.update(length.to_le_bytes());
-            hash.update(std::fs::read(file)?);
+            files.sort();
+            for file in files.iter().filter(|file| file.is_file()) {
+                let bytes = std::fs::read(file)?;
+                hash.update(format!("{} {}\n", file.display(), bytes.len()));
+                hash.update(bytes);
+            }
         }
         let Supervisor { time_limit, output_limit, limits, seed, .. } = supervisor;
         hash.update(format!("{time_limit:?} {output_limit} {limits:?} {seed:?} {device:?}"));
