@@ -82,7 +82,7 @@ impl std::iter::Sum for Score {
 impl fmt::Display for Score {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {}", self.earned, self.of)?;
-        if self.open > 0.0 { write!(f, ", {} open", self.open) } else { Ok(()) }
+        if self.open > 0.0 { write!(f, " ({} open)", self.open) } else { Ok(()) }
     }
 }
 
@@ -205,7 +205,7 @@ mod tests {
         .map(|case| points.of_case("x", case))
         .sum();
         assert_eq!(score, Score { earned: 1.0, of: 4.0, open: 2.0 });
-        assert_eq!(score.to_string(), "1 of 4, 2 open");
+        assert_eq!(score.to_string(), "1 of 4 (2 open)");
     }
 
     #[test]

@@ -7,6 +7,8 @@ pub mod json;
 pub mod junit;
 pub mod markdown;
 mod snippet;
+#[cfg(test)]
+mod tests;
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
