@@ -1,6 +1,6 @@
 //! Supervising a case's process: its limits, its output, its end, and what that end means.
 //!
-//! Each case runs below a [guard](guard), a process that knows all that the case starts. It is over when
+//! Each case runs below a guard, a process that knows all that the case starts. It is over when
 //! its own process has ended (whoever still holds its pipes), has reached the time limit, or has taken
 //! too much; then all that it started is ended. The verdict file is read after that, and believed only
 //! if the process ended by its own will.
