@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Context;
-use cargo_metadata::Message;
 use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
+use cargo_metadata::{Artifact, Message};
 use streamlings_grade::{At, Finding, diagnosis};
 
 use crate::progress::Progress;
@@ -32,6 +32,10 @@ pub struct Built {
     programs: HashMap<(String, String), PathBuf>,
     /// rustc's errors, by package.
     errors: HashMap<String, Vec<Error>>,
+    /// All that was built, or was there already.
+    pub artifacts: Vec<Artifact>,
+    /// Where build scripts have the linker look.
+    pub linked_paths: Vec<String>,
     /// What went wrong outside of the packages asked for.
     trouble: Option<String>,
     /// What the driver's build script configured.
@@ -40,10 +44,11 @@ pub struct Built {
 
 /// One of rustc's errors.
 #[derive(Debug)]
-struct Error {
+pub struct Error {
     /// Whether it is in the package's own code, and not in its tests.
-    in_library: bool,
-    diagnostic: Diagnostic,
+    pub in_library: bool,
+    /// What rustc said.
+    pub diagnostic: Diagnostic,
 }
 
 /// Why a package has no grade binary.
@@ -115,10 +120,11 @@ impl Built {
         match message {
             Message::CompilerArtifact(artifact) => {
                 let package = package_of(artifact.target.src_path.as_std_path());
-                if let (Some(program), Some(package)) = (artifact.executable, package) {
-                    let target = artifact.target.name;
+                if let (Some(program), Some(package)) = (artifact.executable.clone(), package) {
+                    let target = artifact.target.name.clone();
                     self.programs.insert((package, target), program.into_std_path_buf());
                 }
+                self.artifacts.push(artifact);
             }
             Message::CompilerMessage(message) if is_error(&message.message) => {
                 let in_library = message.target.is_lib();
@@ -133,8 +139,15 @@ impl Built {
                     None => self.trouble = Some(rendered(&diagnostic)),
                 }
             }
-            Message::BuildScriptExecuted(script) if script.package_id.repr.contains(DRIVER) => {
-                self.driver_configuration = Some(script.cfgs);
+            Message::BuildScriptExecuted(script) => {
+                for path in script.linked_paths.into_iter().map(String::from) {
+                    if !self.linked_paths.contains(&path) {
+                        self.linked_paths.push(path);
+                    }
+                }
+                if script.package_id.repr.contains(DRIVER) {
+                    self.driver_configuration = Some(script.cfgs);
+                }
             }
             _ => {}
         }
@@ -159,13 +172,7 @@ impl Built {
             return Ok(program.clone());
         }
         match self.errors.get(&package.name) {
-            Some(errors) => {
-                let source = root.join(&package.folder).join("src/lib.rs");
-                Err(NotBuilt::Learner(
-                    Box::new(explain(&source, errors)),
-                    errors.iter().map(|error| rendered(&error.diagnostic)).collect(),
-                ))
-            }
+            Some(errors) => Err(not_built(&root.join(&package.folder).join("src/lib.rs"), errors)),
             None => Err(NotBuilt::Grader(self.trouble.clone().unwrap_or_else(|| {
                 format!("package `{}` has no test target `{target}`", package.name)
             }))),
@@ -173,7 +180,16 @@ impl Built {
     }
 }
 
-fn is_error(diagnostic: &Diagnostic) -> bool {
+/// What rustc's errors, of which there is one at least, mean for whoever wrote this source.
+pub fn not_built(source: &Path, errors: &[Error]) -> NotBuilt {
+    NotBuilt::Learner(
+        Box::new(explain(source, errors)),
+        errors.iter().map(|error| rendered(&error.diagnostic)).collect(),
+    )
+}
+
+/// Whether a message is an error, and not a count of them.
+pub fn is_error(diagnostic: &Diagnostic) -> bool {
     // The lines without a place only count the errors ("aborting due to 2 previous errors").
     matches!(diagnostic.level, DiagnosticLevel::Error | DiagnosticLevel::Ice)
         && !diagnostic.message.starts_with("aborting due to")

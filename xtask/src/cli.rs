@@ -1,5 +1,6 @@
 //! The whole command line.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -77,6 +78,28 @@ pub struct CheckArguments {
     #[arg(long)]
     pub solutions: bool,
 
+    /// Grades this submission instead of your code: a copy of the workspace, or of some exercises.
+    ///
+    /// Only `src/` of each exercise is used, built and run apart from everything else.
+    #[arg(long, value_name = "DIR", conflicts_with = "solutions")]
+    pub submission: Option<PathBuf>,
+
+    /// Grades each folder in this one as a submission.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["solutions", "submission"])]
+    pub submissions: Option<PathBuf>,
+
+    /// How many submissions are graded at a time.
+    #[arg(long, value_name = "N", default_value = "1", requires = "submissions")]
+    pub jobs: NonZeroUsize,
+
+    /// Grades submissions anew that have been graded before.
+    #[arg(long)]
+    pub fresh: bool,
+
+    /// Counts points as this file says, and shows them.
+    #[arg(long, value_name = "FILE")]
+    pub points: Option<PathBuf>,
+
     #[command(flatten)]
     pub run: RunArguments,
 
@@ -106,8 +129,8 @@ pub struct WatchArguments {
 #[derive(Debug, Args)]
 pub struct ListArguments {
     /// How the list is written to standard output.
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = Answer::Human)]
+    pub format: Answer,
 }
 
 #[derive(Debug, Args)]
@@ -145,8 +168,8 @@ pub struct ResetArguments {
 #[derive(Debug, Args)]
 pub struct DoctorArguments {
     /// How the findings are written to standard output.
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = Answer::Human)]
+    pub format: Answer,
 }
 
 #[derive(Debug, Args)]
@@ -188,6 +211,10 @@ pub struct VerifyArguments {
     #[arg(long)]
     pub only_exercises: bool,
 
+    /// Grades the hostile submissions, and nothing else.
+    #[arg(long, conflicts_with = "only_exercises")]
+    pub only_hostile: bool,
+
     #[command(flatten)]
     pub run: RunArguments,
 }
@@ -206,13 +233,30 @@ pub struct PtxArguments {
     pub check: bool,
 }
 
+/// The form of an answer that is no report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Answer {
+    /// For reading.
+    Human,
+    /// One JSON document.
+    Json,
+}
+
 /// A report's format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For reading.
     Human,
-    /// One JSON document.
+    /// One JSON document; of several submissions, one a line.
     Json,
+    /// JUnit XML.
+    Junit,
+    /// Annotations for GitHub Actions, and the job's summary.
+    Github,
+    /// A Markdown table.
+    Markdown,
+    /// Comma-separated values, a row for each submission.
+    Csv,
 }
 
 /// What `STREAMLINGS_DEVICE` is set to.

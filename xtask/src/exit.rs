@@ -5,7 +5,7 @@ use streamlings_grade::Outcome;
 /// How the command line ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// 0: all that was asked for passed.
+    /// 0: all that was asked for passed, or was graded (`check --submissions`).
     Success,
     /// 1: something is unsolved (`check`), or not as it should be (`verify`, `judge`, `ptx --check`).
     Unsolved,

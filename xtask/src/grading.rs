@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use streamlings_grade::supervise::Supervisor;
 use streamlings_grade::{Description, Finding, Outcome, Verdict, diagnosis};
 use streamlings_trace::Device;
@@ -80,7 +81,7 @@ pub fn grade(
     let names: Vec<&str> = course.exercises.iter().map(|e| e.name.as_str()).collect();
     let criterion = criterion::of(whose, &names, &reports, device.as_ref());
     let total = course.exercises.len();
-    Ok(Report { device, remarks, exercises: reports, criterion, whose, total })
+    Ok(Report { device, remarks, exercises: reports, criterion, whose, total, submission: None })
 }
 
 fn grade_one(
@@ -90,41 +91,75 @@ fn grade_one(
     supervisor: &Supervisor,
     progress: &Progress,
 ) -> ExerciseReport {
-    let intended = || exercise.intended.iter().map(|intended| intended.case.clone());
-    let all_as = |finding: &Finding| -> Vec<CaseReport> {
-        let verdict = |name: String| Verdict::failed(&name, finding.clone());
-        intended().map(|name| CaseReport::not_run(verdict(name))).collect()
-    };
-    let (mut cases, rustc) = match program {
+    let intended: Vec<String> = exercise.intended.iter().map(|i| i.case.clone()).collect();
+    let graded = match program {
         Ok(program) => {
             // A binary that lists no cases, or too few, has been tampered with from within.
             let listed = describe(&program, supervisor).map_or(Vec::new(), |listed| listed.cases);
             let mut names: Vec<String> = listed.into_iter().map(|case| case.name).collect();
-            names.extend(intended().filter(|name| !names.contains(name)).collect::<Vec<_>>());
-            let run = |name: &String| {
-                progress.say(format!("{}: {name}", exercise.label()));
-                CaseReport::of_run(supervisor.run_case(&program, name))
-            };
-            (names.iter().map(run).collect(), None)
+            names.extend(intended.into_iter().filter(|n| !names.contains(n)).collect::<Vec<_>>());
+            Graded::run(exercise, &names, &program, supervisor, progress)
         }
-        Err(NotBuilt::Learner(finding, rustc)) => (all_as(&finding), Some(rustc)),
+        Err(NotBuilt::Learner(finding, rustc)) => {
+            Graded { rustc: Some(rustc), ..Graded::all_as(&intended, &finding) }
+        }
         Err(NotBuilt::Grader(trouble)) => {
             let finding = Finding::new(diagnosis::SETUP_FAILED, "the grade binary was not built");
-            (all_as(&finding), Some(trouble))
+            Graded { rustc: Some(trouble), ..Graded::all_as(&intended, &finding) }
         }
     };
     progress.step();
-    for case in &mut cases {
-        case.optional = exercise.passes_without(&case.verdict.case);
+    graded.report(exercise, package)
+}
+
+/// What the code of one exercise got.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Graded {
+    /// Its cases, in order.
+    pub cases: Vec<CaseReport>,
+    /// What rustc said, if there is no grade binary.
+    pub rustc: Option<String>,
+}
+
+impl Graded {
+    /// The same finding for all cases, none of which was run.
+    pub fn all_as(names: &[String], finding: &Finding) -> Graded {
+        let verdict = |name: &String| Verdict::failed(name, finding.clone());
+        Graded {
+            cases: names.iter().map(|name| CaseReport::not_run(verdict(name))).collect(),
+            rustc: None,
+        }
     }
-    ExerciseReport {
-        number: exercise.number,
-        name: exercise.name.clone(),
-        title: exercise.title.clone(),
-        folder: package.folder.clone(),
-        outcome: Outcome::of_cases(CaseReport::required(&cases)),
-        cases,
-        rustc,
+
+    /// Runs these cases of a grade binary.
+    pub fn run(
+        exercise: &Exercise,
+        names: &[String],
+        program: &Path,
+        supervisor: &Supervisor,
+        progress: &Progress,
+    ) -> Graded {
+        let run = |name: &String| {
+            progress.say(format!("{}: {name}", exercise.label()));
+            CaseReport::of_run(supervisor.run_case(program, name))
+        };
+        Graded { cases: names.iter().map(run).collect(), rustc: None }
+    }
+
+    /// As the report has it.
+    pub fn report(mut self, exercise: &Exercise, package: &Package) -> ExerciseReport {
+        for case in &mut self.cases {
+            case.optional = exercise.passes_without(&case.verdict.case);
+        }
+        ExerciseReport {
+            number: exercise.number,
+            name: exercise.name.clone(),
+            title: exercise.title.clone(),
+            folder: package.folder.clone(),
+            outcome: Outcome::of_cases(CaseReport::required(&self.cases)),
+            cases: self.cases,
+            rustc: self.rustc,
+        }
     }
 }
 

@@ -12,10 +12,12 @@ mod course;
 mod criterion;
 mod exit;
 mod grading;
+mod points;
 mod progress;
 mod report;
 mod sources;
 mod state;
+mod submission;
 mod text;
 
 use std::process::ExitCode;
@@ -25,6 +27,9 @@ use cli::{Cli, Command};
 use exit::Exit;
 
 fn main() -> ExitCode {
+    if let Some(code) = streamlings_grade::supervise::main_of_guard() {
+        return code;
+    }
     let cli = Cli::parse();
     // A case runs in a process group of its own, which Ctrl-C does not reach.
     let handler = ctrlc::set_handler(|| {
@@ -55,10 +60,10 @@ fn main() -> ExitCode {
     };
     let exit = result.unwrap_or_else(|error| {
         anstream::eprintln!("{}", text::labelled("error: ", &format!("{error:#}")));
-        match error.is::<course::UnknownExercise>() || error.is::<exit::UsageError>() {
-            true => Exit::Usage,
-            false => Exit::GraderError,
-        }
+        let usage = error.is::<course::UnknownExercise>()
+            || error.is::<exit::UsageError>()
+            || error.is::<points::WrongPoints>();
+        if usage { Exit::Usage } else { Exit::GraderError }
     });
     ExitCode::from(exit.code())
 }

@@ -1,17 +1,93 @@
 //! What a check found, before it is written in one format or another.
 
+pub mod class;
+pub mod github;
 pub mod human;
 pub mod json;
+pub mod junit;
+pub mod markdown;
 mod snippet;
+#[cfg(test)]
+mod tests;
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
-use streamlings_grade::supervise::{Captured, CaseRun};
+use serde::{Deserialize, Serialize};
+use streamlings_grade::supervise::{Captured, CaseRun, Isolation};
 use streamlings_grade::{Outcome, Verdict};
 use streamlings_trace::Device;
 
+use crate::cli::Format;
 use crate::criterion::Criterion;
 use crate::grading::Whose;
+use crate::points::Points;
+use crate::submission::Grading;
+
+/// The report in one format; `root` is the workspace whose files it names.
+///
+/// # Errors
+/// Where the format cannot hold it.
+pub fn render(
+    format: Format,
+    root: &Path,
+    report: &Report,
+    points: Option<&Points>,
+) -> anyhow::Result<String> {
+    let root = report.submission.as_ref().map_or(root, |submission| &submission.folder);
+    Ok(match format {
+        Format::Human => {
+            let points = points.map(|points| points.of_report(report));
+            let points = points.map_or(String::new(), |score| format!("Points: {score}\n"));
+            human::render(root, report) + &points
+        }
+        Format::Json => format!("{:#}\n", json::document(report, points)),
+        Format::Junit => junit::document(&[report], points)?,
+        Format::Github => github::annotations(report),
+        Format::Markdown => markdown::render(report, points),
+        Format::Csv => class::csv(&[report], points.unwrap_or(&Points::default()))?,
+    })
+}
+
+/// The end of a report on many submissions, behind what was written of each as it came.
+///
+/// # Errors
+/// Where the format cannot hold it.
+pub fn render_class(
+    format: Format,
+    reports: &[&Report],
+    points: &Points,
+    grading: &Grading<'_>,
+) -> anyhow::Result<String> {
+    Ok(match format {
+        Format::Human => format!(
+            "\n{}\nDevice: {}\nIsolation: {}\nReports: {}/rooms/*/report.txt\n",
+            class::human(reports, points),
+            human::device_name(grading.device()),
+            grading.isolation(),
+            grading.folder().display(),
+        ),
+        Format::Json => format!("{}\n", class::json(reports, points)),
+        Format::Junit => junit::document(reports, Some(points))?,
+        Format::Github => String::new(),
+        Format::Markdown => class::markdown(reports, points),
+        Format::Csv => class::csv(reports, points)?,
+    })
+}
+
+/// For GitHub, adds this text to the summary of the job that runs.
+///
+/// # Errors
+/// Where the summary's file cannot be written.
+pub fn to_github(format: Format, text: impl FnOnce() -> String) -> std::io::Result<()> {
+    match std::env::var_os("GITHUB_STEP_SUMMARY") {
+        Some(path) if format == Format::Github => {
+            let mut file = std::fs::File::options().append(true).create(true).open(path)?;
+            file.write_all(text().as_bytes())
+        }
+        _ => Ok(()),
+    }
+}
 
 /// One check.
 #[derive(Clone, Debug)]
@@ -28,6 +104,21 @@ pub struct Report {
     pub whose: Whose,
     /// How many exercises the course has.
     pub total: usize,
+    /// The submission, if it is one that was graded.
+    pub submission: Option<Submitted>,
+}
+
+/// A submission, for the report.
+#[derive(Clone, Debug)]
+pub struct Submitted {
+    /// Its name.
+    pub name: String,
+    /// Where its sources were put to be graded; paths in verdicts are within this folder.
+    pub folder: PathBuf,
+    /// What differs from the grader's own checkout and was not used.
+    pub ignored: Vec<PathBuf>,
+    /// What it was kept from.
+    pub isolation: Isolation,
 }
 
 impl Report {
@@ -64,7 +155,7 @@ impl ExerciseReport {
 }
 
 /// One case.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CaseReport {
     /// How it ended.
     pub verdict: Verdict,

@@ -12,8 +12,9 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use nix::sys::signal::{Signal, raise};
-use streamlings_grade::supervise::{CaseRun, Supervisor};
+use nix::sys::signal::{Signal, kill, raise};
+use nix::unistd::getppid;
+use streamlings_grade::supervise::{CaseRun, Limits, Supervisor};
 use streamlings_grade::{Finding, Job, Verdict, diagnosis};
 
 /// A hostile program, and what its run must look like: `outcome: message`, `*` for any rest.
@@ -79,7 +80,17 @@ const ROWS: &[Row] = &[
     ("floods_its_output", || flood(&mut std::io::stdout()), FLOOD),
     ("floods_its_errors", || flood(&mut std::io::stderr()), FLOOD),
     ("leaves_a_child", leaves_a_child, "passed"),
+    ("leaves_a_daemon", leaves_a_daemon, "passed"),
     ("fills_a_pipe_that_a_child_holds", fills_a_pipe, "passed"),
+    ("takes_memory_without_end", takes_memory, MEMORY),
+    ("lets_its_children_take_memory", children_take_memory, MEMORY),
+    ("writes_a_large_file", writes_a_file, "crashed: it wrote a file of more than 8 MiB (SIGXFSZ)"),
+    ("starts_processes_without_end", multiplies, "crashed: it ran more than 16 processes"),
+    (
+        "kills_its_guard",
+        || kill(getppid(), Signal::SIGKILL).expect("it is one's own"),
+        "no verdict: the process that watched over the case was killed before the case had ended",
+    ),
 ];
 
 const NOT_JUDGED: &str =
@@ -87,12 +98,16 @@ const NOT_JUDGED: &str =
 const NOT_JUDGED_101: &str =
     "no verdict: the process ended itself (exit status: 101) before the case was judged";
 const NOT_OURS: &str = "no verdict: the verdict file is not the grader's own of this run";
+const MEMORY: &str = "crashed: it used more than 256 MiB of memory";
 const FLOOD: &str = "crashed: it wrote more than 1 MiB of output";
 
 /// Stands for the case's own name.
 const CASE: &str = "";
 
 fn main() -> ExitCode {
+    if let Some(code) = streamlings_grade::supervise::main_of_guard() {
+        return code;
+    }
     let arguments: Vec<String> = std::env::args().collect();
     if let [_, flag, name] = &arguments[..]
         && flag == "--case"
@@ -107,28 +122,33 @@ fn main() -> ExitCode {
         .iter()
         .map(|(name, _, wanted)| Trial::test(*name, move || check(&run(name)?, wanted)))
         .collect();
-    trials.push(Trial::test("a_child_that_is_left_ends", a_child_that_is_left_ends));
+    for case in ["leaves_a_child", "leaves_a_daemon"] {
+        trials.push(Trial::test(format!("{case}_that_ends"), move || child_ends(case)));
+    }
+    trials.push(Trial::test("nothing_multiplies_behind_its_end", nothing_multiplies));
     trials.push(Trial::test("a_flood_shows_its_first_lines", || {
         let text = run("floods_its_errors")?.output.text();
         require(text.starts_with("line 0\nline 1\n"), &text)
     }));
     trials.push(Trial::test("a_missing_program_is_not_the_learners_fault", || {
-        let run = supervisor().run_case(Path::new("/nonexistent"), "does_as_told");
+        let run = Supervisor::default().run_case(Path::new("/nonexistent"), "does_as_told");
         check(&run, "grader error: /nonexistent could not be run: No such file*")
     }));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-fn supervisor() -> Supervisor {
-    Supervisor { time_limit: LIMIT, output_limit: 1 << 20, ..Supervisor::default() }
-}
-
 /// Runs this binary as the program of that name; however it ends, it may not take much longer than
 /// its limit.
 fn run(case: &str) -> Result<CaseRun, Failed> {
+    let hangs = |row: &&Row| row.0 == case && row.2.starts_with("hung");
+    // What does not hang is not to be measured against a clock on a busy machine.
+    let time_limit = if ROWS.iter().any(|row| hangs(&row)) { LIMIT } else { 20 * LIMIT };
+    let limits = Limits { memory: 256 << 20, processes: 16, file: 8 << 20 };
+    let supervisor =
+        Supervisor { time_limit, output_limit: 1 << 20, limits, ..Supervisor::default() };
     let began = Instant::now();
-    let run = supervisor().run_case(&std::env::current_exe()?, case);
-    require(began.elapsed() < LIMIT + Duration::from_secs(20), "the supervisor waited too long")?;
+    let run = supervisor.run_case(&std::env::current_exe()?, case);
+    require(began.elapsed() < time_limit + 20 * LIMIT, "the supervisor waited too long")?;
     Ok(run)
 }
 
@@ -147,19 +167,27 @@ fn check(run: &CaseRun, wanted: &str) -> Result<(), Failed> {
     require(right, &format!("wanted {wanted}\ngot    {got}\n{}", run.text()))
 }
 
-fn a_child_that_is_left_ends() -> Result<(), Failed> {
-    let run = run("leaves_a_child")?;
+fn child_ends(case: &str) -> Result<(), Failed> {
+    let run = run(case)?;
     let text = run.output.text();
     let pid = text.trim().strip_prefix("child ").ok_or_else(|| format!("no child: {text}"))?;
-    // Once nobody reaps it any more it is a zombie at most: state Z, or gone.
-    for _ in 0..500 {
-        match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
-            Err(_) => return Ok(()),
-            Ok(stat) if stat.contains(") Z ") => return Ok(()),
-            Ok(_) => std::thread::sleep(Duration::from_millis(10)),
-        }
+    // It has been ended, and its end been taken in, before the supervisor returns.
+    require(!Path::new("/proc").join(pid).exists(), "the child is still running")
+}
+
+/// Every process of this run has this word among its arguments.
+const MARK: &str = "1000.825";
+
+fn nothing_multiplies() -> Result<(), Failed> {
+    run("starts_processes_without_end")?;
+    let left = std::fs::read_dir("/proc")?.flatten().filter(|entry| {
+        let line = std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
+        line.split('\0').any(|argument| argument == MARK)
+    });
+    match left.count() {
+        0 => Ok(()),
+        count => Err(format!("{count} processes are still running").into()),
     }
-    Err("the child is still running".into())
 }
 
 // The programs.
@@ -263,6 +291,52 @@ fn leaves_a_child() {
     let child = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn().expect("it starts");
     println!("child {}", child.id());
     pass(job());
+}
+
+/// A child in a session of its own, whose parent has ended.
+fn leaves_a_daemon() {
+    let script = "echo child $$; exec sleep 1000";
+    let status = Command::new("setsid").args(["--fork", "sh", "-c", script]).status();
+    assert!(status.expect("it starts").success());
+    // It has said who it is before this process ends.
+    std::thread::sleep(Duration::from_millis(200));
+    pass(job());
+}
+
+fn takes_memory() {
+    let mut taken = Vec::new();
+    loop {
+        taken.push(vec![1_u8; 1 << 20]);
+        // The test's own machine is not to suffer where the limit does not hold.
+        assert!(taken.len() < 4096, "it has 4 GiB");
+    }
+}
+
+/// None of them takes too much alone.
+#[expect(clippy::zombie_processes, reason = "that is what it is for")]
+fn children_take_memory() {
+    for _ in 0..3 {
+        // The shell keeps the text: 100 MB in each.
+        let script = "x=$(head -c 100000000 /dev/zero | tr '\\0' x); sleep 1000";
+        Command::new("sh").args(["-c", script]).stdin(Stdio::null()).spawn().expect("it starts");
+    }
+    sleeps_for_ever();
+}
+
+fn writes_a_file() {
+    let file = job().verdict.with_extension("large");
+    let mut file = std::fs::File::create(file).expect("it can be made");
+    while file.write_all(&[0; 1 << 16]).is_ok() {}
+    panic!("the file cannot be written");
+}
+
+/// Each in a session of its own.
+fn multiplies() {
+    for _ in 0..40 {
+        let sleep = ["--fork", "sleep", MARK];
+        assert!(Command::new("setsid").args(sleep).status().expect("it starts").success());
+    }
+    sleeps_for_ever();
 }
 
 /// More than a pipe holds, so that somebody must read it, and a child that keeps the pipe open.

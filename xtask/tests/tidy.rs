@@ -73,7 +73,8 @@ fn every_path_in_prose_is_there() {
 /// What looks like a path of ours in Markdown: a link's relative target, or code in backticks that
 /// begins with one of the workspace's folders.
 fn paths_in(text: &str) -> Vec<String> {
-    let folders = ["exercises/", "solutions/", "harness/", "kernels/", "xtask/", ".cargo/", ".ci/"];
+    let folders =
+        ["exercises/", "solutions/", "harness/", "kernels/", "xtask/", ".cargo/", ".ci/", "docs/"];
     let quoted = text.split("```").step_by(2).flat_map(|prose| prose.split('`').skip(1).step_by(2));
     let quoted = quoted
         .filter(|code| folders.iter().any(|folder| code.starts_with(folder)))

@@ -114,6 +114,7 @@ fn enqueue_and_wait(grader: &mut Grader) -> Result<(), Finding> {
             .at(extra.at.as_ref().and_then(|frame| grader.frame_at(frame)), "one of them")
             .note(extra.reason.sentence()));
     }
+    check_spin(grader, &trace, &record, spin)?;
     // Each figure has to fit between what the record says must be in it and what can be at most.
     let run_took = nanos(record.region.host());
     let before_launch = nanos(record.launch.entered - record.region.entered);
@@ -141,7 +142,8 @@ fn overlap_host_work(grader: &mut Grader) -> Result<(), Finding> {
     let spin = Duration::from_micros(grader.rng().u64(40_000..50_000));
     let answer = grader.rng().u32(..);
     let mut calls = 0_u32;
-    let run = grader.run(|| {
+    // Timed, so that a GPU tells how long the kernel ran, too.
+    let run = grader.run_timed(|| {
         exercise::overlap_host_work(&gpu, spin.as_nanos() as u64, || {
             recording::mark(MarkKind::Begin { region: CLOSURE.to_owned() });
             calls += 1;
@@ -188,7 +190,26 @@ fn overlap_host_work(grader: &mut Grader) -> Result<(), Finding> {
         return Err(Finding::new(d::RETURNED_BEFORE_DONE, message)
             .at(launch_at, "launched here, and never waited for"));
     }
-    Ok(())
+    check_spin(grader, &trace, &record, spin)
+}
+
+/// The kernel has to have run for the time that it was given, where the device tells.
+fn check_spin(
+    grader: &Grader,
+    trace: &Trace,
+    record: &Record,
+    spin: Duration,
+) -> Result<(), Finding> {
+    let ran = record.launch.ran.map(|span| nanos(span.end - span.start));
+    match ran.filter(|ran| *ran < spin.mul_f64(0.9)) {
+        Some(ran) => {
+            let message =
+                format!("the kernel was to run for {}, and it ran for {}", ms(spin), ms(ran));
+            Err(Finding::new(d::KERNEL_TOO_SHORT, message)
+                .at(grader.at(trace, &record.launch), "launched here"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The region in which the closure runs.

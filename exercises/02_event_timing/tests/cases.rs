@@ -41,6 +41,9 @@ fn show(ms: f64) -> String {
     format!("{ms:.3} ms")
 }
 
+/// For how long, in milliseconds, a busy machine may keep the host between a record and a launch.
+const IDLE_MS: f64 = 100.0;
+
 /// A side that no constant can be made for.
 fn any_side(grader: &mut Grader) -> u32 {
     8 * grader.rng().u32(96..144)
@@ -249,6 +252,26 @@ fn check_pair(grader: &Grader, record: &Record<'_>, pair: &Pair) -> Result<(), F
         let message = format!("{} operations lie between the two records", pair.bracketed.len());
         return Err(Finding::new(d::PAIR_BRACKETS_MORE, message)
             .at(work_at(grader, Some(other)), format!("{} is timed, too", other.operation)));
+    }
+    if let (Some(start), Some(end)) = (start, end) {
+        let inside = |block: &&Block| block.seq > start.seq && block.seq < end.seq;
+        if let Some(wait) = record.blocks.iter().find(inside) {
+            let message = "the host waits between the two records, and the device with it";
+            return Err(Finding::new(d::IDLE_INSIDE_THE_PAIR, message)
+                .at(frame_at(grader, &wait.at), "the host waits here")
+                .at(end_at, "and the end is recorded only here"));
+        }
+    }
+    let device = pair.device.map(|device| millis(nanos(device)));
+    if let (Some(device), Some(ms)) = (device, pair.ms.map(f64::from))
+        && ms > 2.0 * device + IDLE_MS
+    {
+        let message = format!(
+            "between the two records lie {}, and the product ran for {}",
+            show(ms),
+            show(device)
+        );
+        return Err(Finding::new(d::IDLE_INSIDE_THE_PAIR, message).at(end_at, "recorded here"));
     }
     if has(PairProblem::ReadWithoutWaiting) {
         return Err(Finding::new(

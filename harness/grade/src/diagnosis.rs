@@ -93,6 +93,10 @@ diagnoses! {
         rule: "A body of `todo!()` compiles, and panics when it is called."
         next: "Read the exercise's README.md and write the function's body."
 
+    NOT_HANDED_IN "not-handed-in" NotDone: "the submission has no sources for this exercise"
+        rule: "A submission holds the src/ folder of each exercise, as in the workspace."
+        next: "Hand in exercises/, or the src/ of this exercise in a folder of its name."
+
     FUNCTION_MISSING "function-missing" NotDone: "a function that is graded is not there"
         rule: "The grading cases call the exercise's functions by name, with the signatures of the starter."
         next: "Put the function back with the signature that README.md shows; `git diff` shows what changed."
@@ -114,8 +118,12 @@ diagnoses! {
         next: "Look for a raw pointer that outlives its memory, a device pointer followed on the host, or endless recursion."
 
     OVER_LIMIT "over-limit" Crashed: "the process went over its limits"
-        rule: "A case may write only so much output."
-        next: "Remove the printing from the loop; the first and last lines of it are shown."
+        rule: "A case may take only so much memory, so many processes, and write only so much."
+        next: "Look for a loop that prints, allocates or starts something without end."
+
+    REFUSED "refused" Refused: "the sources were not taken"
+        rule: "Only plain Rust files in src/ are taken, without links and without what runs before the grader."
+        next: "Take out what is named above, and hand it in again."
 
     HUNG "hung" Hung: "the case was still running at its time limit"
         rule: "A wait that nothing will ever end holds the host for good."
@@ -172,6 +180,10 @@ diagnoses! {
         "a figure is not what the driver recorded"
         rule: "A reported time has to be that of this very run."
         next: "Compare the two figures above, and see which two readings would give the recorded one."
+
+    KERNEL_TOO_SHORT "kernel-too-short" Wrong: "the kernel did not run for as long as it was to"
+        rule: "The work has to be the device's own: waiting beside it is not the same."
+        next: "Compare what the launch passes to the kernel with what the function was given."
 
     CLOSURE_AFTER_WAIT "closure-after-wait" Serialized: "the closure ran when the kernel had ended"
         rule: "Host work overlaps device work only between the launch and the wait."
@@ -250,6 +262,10 @@ diagnoses! {
         rule: "Whatever is enqueued between the two records is part of their time."
         next: "See what else is enqueued between the two events, and whether it has to be."
         [docs: pages::EVENTS]
+
+    IDLE_INSIDE_THE_PAIR "idle-inside-the-pair" MisTimed: "the event pair also times an idle device"
+        rule: "Between two records the device's clock runs on, whether the device has work or not."
+        next: "Look at what the host does between the two records besides the launch."
 
     SAME_EVENT_TWICE "same-event-twice" MisTimed: "start and end are the same event"
         rule: "Recording an event again replaces its earlier record."

@@ -19,7 +19,7 @@ use crate::grader::Grader;
 use crate::mutants::Mutant;
 use crate::panics::{self, Sources};
 use crate::supervise::{self, Supervisor};
-use crate::verdict::{CaseInfo, Description, Finding, Job, Verdict};
+use crate::verdict::{CaseInfo, Description, Finding, Job, Sealed, Verdict, wipe};
 
 /// A case under its full name, and the diagnosis it must give if it is a mutant's.
 struct Entry {
@@ -69,6 +69,9 @@ pub fn mutants_main(manifest_dir: &str, mutants: Vec<Mutant>) -> ExitCode {
 }
 
 fn start(manifest_dir: &str, entries: Vec<Entry>) -> ExitCode {
+    if let Some(code) = supervise::main_of_guard() {
+        return code;
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--case", name] => run_here(manifest_dir, &entries, name),
@@ -117,25 +120,25 @@ fn run_here(manifest_dir: &str, entries: &[Entry], name: &str) -> ExitCode {
         eprintln!("there is no case `{name}`");
         return ExitCode::FAILURE;
     };
-    supervise::be_supervised();
-    let job = match read_job() {
+    let mut job = match read_job() {
         Ok(job) => job,
         Err(error) => {
             eprintln!("the job on standard input cannot be read: {error}");
             return ExitCode::FAILURE;
         }
     };
+    let nonce = job.as_mut().map(Sealed::of);
     let sources = Sources::of_package(manifest_dir);
     panics::watch(sources.clone());
     let mut verdict = judge(entry, sources, job.as_ref());
-    let Some(job) = job else {
+    let (Some(job), Some(nonce)) = (job, nonce) else {
         eprintln!("{name}: {verdict}");
         for figure in &verdict.figures {
             eprintln!("  {figure}");
         }
         std::process::exit(i32::from(verdict.diagnosis.is_some()));
     };
-    verdict.nonce = job.nonce;
+    verdict.nonce = nonce.open();
     if let Err(error) = verdict.write(&job.verdict) {
         eprintln!("the verdict cannot be written to {}: {error}", job.verdict.display());
     }
@@ -149,7 +152,12 @@ fn read_job() -> std::io::Result<Option<Job>> {
     if !stdin.is_terminal() {
         stdin.read_to_string(&mut text)?;
     }
-    Ok(if text.trim().is_empty() { None } else { Some(serde_json::from_str(&text)?) })
+    let job = match text.trim() {
+        "" => None,
+        job => Some(serde_json::from_str(job)?),
+    };
+    wipe(&mut text.into_bytes());
+    Ok(job)
 }
 
 fn judge(entry: &Entry, sources: Sources, job: Option<&Job>) -> Verdict {

@@ -40,6 +40,9 @@ pub enum Outcome {
     /// rustc rejected it.
     #[serde(rename = "does not compile")]
     DoesNotCompile,
+    /// Its sources were not taken: a submission may not hold what they hold.
+    #[serde(rename = "refused")]
+    Refused,
     /// There is no device to run it on. Neither a pass nor the learner's failure.
     #[serde(rename = "no device")]
     NoDevice,
@@ -50,7 +53,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// All of them, in the order in which this page lists them.
-    pub const ALL: [Outcome; 13] = [
+    pub const ALL: [Outcome; 14] = [
         Outcome::Passed,
         Outcome::Wrong,
         Outcome::Raced,
@@ -62,6 +65,7 @@ impl Outcome {
         Outcome::Hung,
         Outcome::NoVerdict,
         Outcome::DoesNotCompile,
+        Outcome::Refused,
         Outcome::NoDevice,
         Outcome::GraderError,
     ];
@@ -80,6 +84,7 @@ impl Outcome {
             Outcome::Hung => "hung",
             Outcome::NoVerdict => "no verdict",
             Outcome::DoesNotCompile => "does not compile",
+            Outcome::Refused => "refused",
             Outcome::NoDevice => "no device",
             Outcome::GraderError => "grader error",
         }

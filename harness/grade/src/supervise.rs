@@ -1,34 +1,41 @@
 //! Supervising a case's process: its limits, its output, its end, and what that end means.
 //!
-//! The process leads a process group of its own. It is over when it has ended (whoever still holds its
-//! pipes), has reached the time limit, or has written too much; then the whole group is ended. The
-//! verdict file is read after that, and believed only if the process ended by its own will.
+//! Each case runs below a guard, a process that knows all that the case starts. It is over when
+//! its own process has ended (whoever still holds its pipes), has reached the time limit, or has taken
+//! too much; then all that it started is ended. The verdict file is read after that, and believed only
+//! if the process ended by its own will.
 
+mod confine;
+mod ending;
+mod guard;
 mod output;
 
+use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, killpg};
-use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
 use crate::diagnosis;
-use crate::verdict::{Finding, Job, NoVerdict, Verdict};
+use crate::verdict::{Finding, Job, Verdict};
+pub use confine::{Confinement, Isolation, Limits};
+use ending::{End, conclude};
+use guard::{GRACE, Said, Task};
+pub use guard::{isolation, main_of_guard};
 pub use output::Captured;
 
 /// The time limit of a case, unless told otherwise.
 pub const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// How much a case may write, in bytes.
 pub const OUTPUT_LIMIT: u64 = 16 << 20;
-/// How long a process that was told to end is waited for.
-const GRACE: Duration = Duration::from_secs(5);
 
 /// How cases are run.
 #[derive(Clone, Debug)]
@@ -37,12 +44,25 @@ pub struct Supervisor {
     pub time_limit: Duration,
     /// After this many bytes of output a case is ended.
     pub output_limit: u64,
+    /// What else it may take.
+    pub limits: Limits,
     /// What sizes, data and delays are drawn from; each case draws anew without it.
     pub seed: Option<u64>,
     /// `STREAMLINGS_DEVICE` for the case; as in this process without it.
     pub device: Option<String>,
     /// Whether the trace is kept (see [`CaseRun::trace`]).
     pub keep_trace: Option<PathBuf>,
+    /// What is not the grader's own code is confined; the folder of the verdict is open to it besides.
+    pub confinement: Option<Confinement>,
+    /// All of the process's environment; that of this process without it.
+    pub environment: Option<Vec<(OsString, OsString)>>,
+    /// Where it runs, if not here.
+    pub directory: Option<PathBuf>,
+    /// Where the folder of a case is made, if not in the system's temporary folder. A case whose
+    /// environment is given has it as its home, too.
+    pub scratch: Option<PathBuf>,
+    /// How many bytes of output are kept of its beginning, and of its end.
+    pub kept: usize,
 }
 
 impl Default for Supervisor {
@@ -50,9 +70,15 @@ impl Default for Supervisor {
         Supervisor {
             time_limit: TIME_LIMIT,
             output_limit: OUTPUT_LIMIT,
+            limits: Limits::default(),
             seed: None,
             device: None,
             keep_trace: None,
+            confinement: None,
+            environment: None,
+            directory: None,
+            scratch: None,
+            kept: output::KEPT,
         }
     }
 }
@@ -81,12 +107,15 @@ impl CaseRun {
     }
 }
 
-/// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Exited(ExitStatus),
-    TimedOut,
-    OverLimit,
+/// A run of a program that is no case.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// Whether it ended by itself, with exit status 0.
+    pub success: bool,
+    /// If it did not end by itself: what it did, as the end of a sentence.
+    pub ended: Option<String>,
+    /// What it wrote.
+    pub output: Captured,
 }
 
 /// What the supervisor is told by its threads.
@@ -127,7 +156,10 @@ impl Supervisor {
         case: &str,
         seed: u64,
     ) -> std::io::Result<(Verdict, Captured)> {
-        let folder = tempfile::tempdir()?;
+        let folder = match &self.scratch {
+            Some(scratch) => tempfile::tempdir_in(scratch)?,
+            None => tempfile::tempdir()?,
+        };
         let nonce = format!("{:016x}{:016x}", random(), random());
         let path = folder.path().join("verdict.json");
         let job = Job {
@@ -137,8 +169,9 @@ impl Supervisor {
             seed,
         };
 
-        let command = self.command(program, &["--case", case]);
-        let (end, output) = self.run(command, serde_json::to_string(&job)?)?;
+        let arguments = ["--case", case].map(OsString::from);
+        let input = serde_json::to_string(&job)?;
+        let (end, output) = self.run(program, &arguments, input, Some(folder.path()))?;
         let verdict = conclude(end, case, Verdict::read(&path, &nonce, case), &output, self);
         Ok((verdict, output))
     }
@@ -148,7 +181,7 @@ impl Supervisor {
     /// # Errors
     /// Where it cannot be run, or ends badly.
     pub fn ask(&self, program: &Path, question: &str) -> std::io::Result<String> {
-        let (end, output) = self.run(self.command(program, &[question]), String::new())?;
+        let (end, output) = self.run(program, &[question.into()], String::new(), None)?;
         match end {
             End::Exited(status) if status.success() => Ok(output.text()),
             end => Err(std::io::Error::other(format!(
@@ -158,40 +191,112 @@ impl Supervisor {
         }
     }
 
-    fn command(&self, program: &Path, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program);
-        command.args(arguments);
+    /// Runs any program within the limits and the confinement: whether it succeeded, what it wrote, and
+    /// why it was ended if it was.
+    ///
+    /// # Errors
+    /// Where it cannot be run.
+    pub fn run_program(&self, program: &Path, arguments: &[OsString]) -> std::io::Result<Ran> {
+        let (end, output) = self.run(program, arguments, String::new(), None)?;
+        let ended = match &end {
+            End::Exited(status) => status.signal().map(|number| {
+                let name = Signal::try_from(number).map_or("a signal", Signal::as_str);
+                format!("died of {name}")
+            }),
+            End::TimedOut => {
+                Some(format!("was still running after {} s", self.time_limit.as_secs_f64()))
+            }
+            End::OverLimit(what) => Some(what.clone()),
+            End::Unguarded => Some("lost the process that watched over it".to_owned()),
+        };
+        let success = matches!(end, End::Exited(status) if status.success());
+        Ok(Ran { success, ended, output })
+    }
+
+    /// Runs a program below a guard, and returns when all that it started has ended.
+    fn run(
+        &self,
+        program: &Path,
+        arguments: &[OsString],
+        input: String,
+        open: Option<&Path>,
+    ) -> std::io::Result<(End, Captured)> {
+        let mut confinement = self.confinement.clone();
+        if let Some(confinement) = &mut confinement {
+            confinement.read.push(program.to_owned());
+            confinement.write.extend(open.map(Path::to_owned));
+            confinement.write.extend(self.keep_trace.clone());
+        }
+        let mut command = guard::command(&Task {
+            supervisor: nix::unistd::getpid().as_raw(),
+            program: program.to_owned(),
+            arguments: arguments.to_vec(),
+            limits: self.limits,
+            confinement,
+        })?;
+        if let Some(environment) = &self.environment {
+            command.env_clear().envs(environment.iter().cloned());
+            for name in ["HOME", "TMPDIR"] {
+                command.envs(open.map(|folder| (name, folder)));
+            }
+        }
         if let Some(device) = &self.device {
             command.env("STREAMLINGS_DEVICE", device);
         }
-        command
-    }
-
-    /// Runs a command in a process group of its own, within the limits, and ends what is left of it.
-    fn run(&self, mut command: Command, input: String) -> std::io::Result<(End, Captured)> {
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
         let (news, told) = channel();
         let (reader, writer) = std::io::pipe()?;
-        command.stdin(Stdio::piped()).stdout(writer.try_clone()?).stderr(writer).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(writer).process_group(0);
         let mut group = Group::spawn(&mut command)?;
-        // The command holds the writing ends of the pipe, which only the child may keep.
+        // The command holds the writing end of the pipe, which only the child may keep.
         drop(command);
         let limit = self.output_limit;
-        let output = output::collect(reader, limit, {
+        let output = output::collect(reader, limit, self.kept, {
             let news = news.clone();
             move || drop(news.send(News::OverLimit))
         });
+        let said = group.child.stdout.take().map(listen);
         watch_for_end(group.pid, news);
         if let Some(mut stdin) = group.child.stdin.take() {
             // A process that ends before it reads its job shows as such below.
             std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
         }
-        let end = group.wait(&told, self.time_limit)?;
+        let (stopped, status) = group.wait(&told, self.time_limit)?;
+        // The guard has ended, and nobody else has its end of the pipe.
+        let said = said.and_then(|said| said.join().ok()).unwrap_or_default();
+        let end = match (stopped, said.last()) {
+            (Some(News::OverLimit), _) => {
+                End::OverLimit(format!("wrote more than {} MiB of output", limit >> 20))
+            }
+            (Some(News::Ended), _) => End::TimedOut,
+            (None, Some(Said::Ended(status))) => End::Exited(ExitStatus::from_raw(*status)),
+            (None, Some(Said::OverLimit(what))) => End::OverLimit(what.clone()),
+            (None, Some(Said::NotStarted(why))) => return Err(std::io::Error::other(why.clone())),
+            (None, Some(Said::Started(pid))) => {
+                // Its process group is all that is known of it.
+                let _ = killpg(Pid::from_raw(*pid), Signal::SIGKILL);
+                End::Unguarded
+            }
+            // It died with its guard.
+            (None, None) if status.signal().is_some() => End::Unguarded,
+            (None, None) => return Err(std::io::Error::other("its guard did not start")),
+        };
         Ok((end, output.finish()))
     }
 }
 
-/// Waits for the process without reaping it, so that its group's number stays its own until the whole
-/// group has been ended.
+/// What the guard says, to its end.
+fn listen(stdout: ChildStdout) -> std::thread::JoinHandle<Vec<Said>> {
+    std::thread::spawn(move || {
+        let lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        lines.filter_map(|line| serde_json::from_str(&line).ok()).collect()
+    })
+}
+
+/// Waits for the guard without reaping it, so that its number stays its own until the supervisor is done
+/// with it.
 fn watch_for_end(pid: Pid, news: Sender<News>) {
     std::thread::spawn(move || {
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
@@ -201,56 +306,65 @@ fn watch_for_end(pid: Pid, news: Sender<News>) {
     });
 }
 
-/// The process groups that are running now, for [`end_all`].
-static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+/// The guards that are running now, for [`end_all`].
+static GUARDS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
-/// Ends every process group that was started and has not ended: for a handler of Ctrl-C, which does not
-/// reach other process groups by itself.
+/// Ends every case that was started and has not ended, and waits for it: for a handler of Ctrl-C, which
+/// does not reach other process groups by itself. Nothing can be started any more.
 pub fn end_all() {
-    for pid in GROUPS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        let _ = killpg(*pid, Signal::SIGKILL);
+    let guards = GUARDS.lock().unwrap_or_else(PoisonError::into_inner);
+    for pid in guards.iter() {
+        let _ = kill(*pid, Signal::SIGTERM);
     }
+    let until = Instant::now() + GRACE;
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    for pid in guards.iter() {
+        while waitid(Id::Pid(*pid), flags) == Ok(WaitStatus::StillAlive) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+    // A command that is about to start would start nothing that ends with this process.
+    std::mem::forget(guards);
 }
 
-/// A process and its group; both end with this value.
+/// A guard; it and what it guards end with this value.
 struct Group {
     child: Child,
     pid: Pid,
 }
 
 impl Group {
-    fn spawn(command: &mut Command) -> std::io::Result<Group> {
-        // Held over the start, so that a group is either not started or known to `end_all`.
-        let mut groups = GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
+    fn spawn(command: &mut std::process::Command) -> std::io::Result<Group> {
+        // Held over the start, so that a guard is either not started or known to `end_all`.
+        let mut guards = GUARDS.lock().unwrap_or_else(PoisonError::into_inner);
         let child = command.spawn()?;
         let pid = Pid::from_raw(child.id().cast_signed());
-        groups.push(pid);
+        guards.push(pid);
         Ok(Group { child, pid })
     }
 
-    fn wait(&mut self, told: &Receiver<News>, limit: Duration) -> std::io::Result<End> {
+    /// Waits for the end of the guard; what made the supervisor end it if it did not end by itself:
+    /// [`News::Ended`] stands for the time.
+    fn wait(
+        &mut self,
+        told: &Receiver<News>,
+        limit: Duration,
+    ) -> std::io::Result<(Option<News>, ExitStatus)> {
         let over = match told.recv_timeout(limit) {
             Ok(News::Ended) | Err(RecvTimeoutError::Disconnected) => None,
-            Ok(News::OverLimit) => Some(End::OverLimit),
-            Err(RecvTimeoutError::Timeout) => Some(End::TimedOut),
+            Ok(News::OverLimit) => Some(News::OverLimit),
+            Err(RecvTimeoutError::Timeout) => Some(News::Ended),
         };
-        self.end();
-        match over {
-            None => Ok(End::Exited(self.child.wait()?)),
-            Some(end) => {
-                // A process inside a driver call may take a while to die, or may never.
-                let until = Instant::now() + GRACE;
-                while self.child.try_wait()?.is_none() && Instant::now() < until {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                Ok(end)
+        if over.is_some() {
+            let _ = kill(self.pid, Signal::SIGTERM);
+            // A process inside a driver call may take a while to die, or may never.
+            let until = Instant::now() + GRACE + Duration::from_secs(1);
+            while self.child.try_wait()?.is_none() && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(2));
             }
+            self.child.kill()?;
         }
-    }
-
-    fn end(&self) {
-        // No such group: all of it has ended already.
-        let _ = killpg(self.pid, Signal::SIGKILL);
+        Ok((over, self.child.wait()?))
     }
 }
 
@@ -258,77 +372,10 @@ impl Drop for Group {
     fn drop(&mut self) {
         // Only while the process is not reaped is its number surely its own.
         if matches!(self.child.try_wait(), Ok(None)) {
-            self.end();
+            let _ = kill(self.pid, Signal::SIGTERM);
         }
-        GROUPS.lock().unwrap_or_else(PoisonError::into_inner).retain(|pid| *pid != self.pid);
+        GUARDS.lock().unwrap_or_else(PoisonError::into_inner).retain(|pid| *pid != self.pid);
     }
-}
-
-/// What the end of a case's process means.
-fn conclude(
-    end: End,
-    case: &str,
-    verdict: Result<Verdict, NoVerdict>,
-    output: &Captured,
-    supervisor: &Supervisor,
-) -> Verdict {
-    let finding = match (end, verdict) {
-        (End::TimedOut, _) => Finding::new(
-            diagnosis::HUNG,
-            format!("it was still running after {} s", supervisor.time_limit.as_secs_f64()),
-        ),
-        (End::OverLimit, _) => Finding::new(
-            diagnosis::OVER_LIMIT,
-            format!("it wrote more than {} MiB of output", supervisor.output_limit >> 20),
-        ),
-        (End::Exited(status), verdict) => match (status.signal(), verdict) {
-            (None, Ok(verdict)) if status.success() || verdict.diagnosis.is_some() => {
-                return verdict;
-            }
-            // It had failed already when it died: the finding says more than the signal.
-            (Some(_), Ok(verdict)) if verdict.diagnosis.is_some() => return verdict,
-            (Some(signal), _) => died(signal, output),
-            (None, Ok(_)) => Finding::new(
-                diagnosis::CRASHED,
-                format!("the process ended with {status} after the case was judged"),
-            ),
-            (None, Err(NoVerdict::Missing)) => Finding::new(
-                diagnosis::NO_VERDICT,
-                format!("the process ended itself ({status}) before the case was judged"),
-            ),
-            (None, Err(NoVerdict::Unreadable(why))) => Finding::new(
-                diagnosis::NO_VERDICT,
-                format!("the verdict file cannot be read ({why})"),
-            ),
-            (None, Err(NoVerdict::OfAnotherRun)) => Finding::new(
-                diagnosis::NO_VERDICT,
-                "the verdict file is not the grader's own of this run",
-            ),
-        },
-    };
-    Verdict::failed(case, finding)
-}
-
-/// What to say of a process that a signal ended.
-fn died(number: i32, output: &Captured) -> Finding {
-    let name = Signal::try_from(number).map_or_else(|_| number.to_string(), |s| s.to_string());
-    let text = output.text();
-    let what = if text.contains("has overflowed its stack") {
-        format!("it overflowed its stack ({name})")
-    } else if text.contains("panic in a destructor during cleanup") {
-        format!("it panicked while it dropped a value after another panic ({name})")
-    } else {
-        format!("the process died of {name}")
-    };
-    Finding::new(diagnosis::CRASHED, what)
-}
-
-/// In a case's process: no core dumps, and no life after the supervisor's.
-pub fn be_supervised() {
-    // Both are a courtesy to the machine: where the system refuses, the case can run all the same.
-    let _ = nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_CORE, 0, 0);
-    #[cfg(target_os = "linux")]
-    let _ = nix::sys::prctl::set_pdeathsig(Signal::SIGKILL);
 }
 
 /// A number that nobody can guess.

@@ -281,6 +281,43 @@ pub struct Job {
     pub seed: u64,
 }
 
+/// The nonce while the learner's code runs: in memory, but not as it reads.
+///
+/// Code in the same process can get at it all the same if it means to. This only keeps a search of the
+/// process's memory for a verdict's parts from finding one.
+#[cfg(feature = "run")]
+#[derive(Debug)]
+pub(crate) struct Sealed {
+    bytes: Vec<u8>,
+    mask: Vec<u8>,
+}
+
+#[cfg(feature = "run")]
+impl Sealed {
+    /// Takes it away from the job.
+    pub(crate) fn of(job: &mut Job) -> Sealed {
+        let mut plain = std::mem::take(&mut job.nonce).into_bytes();
+        let mask: Vec<u8> = plain.iter().map(|_| crate::supervise::random() as u8).collect();
+        let bytes = plain.iter().zip(&mask).map(|(byte, mask)| byte ^ mask).collect();
+        wipe(&mut plain);
+        Sealed { bytes, mask }
+    }
+
+    /// As it reads.
+    pub(crate) fn open(&self) -> String {
+        let plain = self.bytes.iter().zip(&self.mask).map(|(byte, mask)| byte ^ mask);
+        String::from_utf8_lossy(&plain.collect::<Vec<u8>>()).into_owned()
+    }
+}
+
+/// Overwrites bytes that are about to be given back.
+#[cfg(feature = "run")]
+pub(crate) fn wipe(bytes: &mut [u8]) {
+    bytes.fill(0);
+    // Else the compiler may leave it out.
+    std::hint::black_box(bytes);
+}
+
 /// One case of a grade binary, as `--describe` lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaseInfo {
@@ -323,6 +360,17 @@ mod tests {
 
         std::fs::write(&path, "test result: ok").expect("it can be written");
         assert!(matches!(Verdict::read(&path, "n", "c"), Err(NoVerdict::Unreadable(_))));
+    }
+
+    #[cfg(feature = "run")]
+    #[test]
+    fn a_sealed_nonce_does_not_read_as_itself() {
+        let nonce = "0123456789abcdef".repeat(2);
+        let mut job = Job { nonce: nonce.clone(), verdict: PathBuf::new(), trace: None, seed: 1 };
+        let sealed = Sealed::of(&mut job);
+        assert_eq!(job.nonce, "");
+        assert_ne!(sealed.bytes, nonce.as_bytes());
+        assert_eq!(sealed.open(), nonce);
     }
 
     #[test]

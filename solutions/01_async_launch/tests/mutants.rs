@@ -10,6 +10,7 @@ streamlings::grade::mutants! {
     constant_times "constant_times.rs": "enqueue_and_wait" => FIGURE_DISAGREES_WITH_RECORD;
     closure_first "closure_first.rs": "overlap_host_work" => CLOSURE_BEFORE_LAUNCH;
     closure_last "closure_last.rs": "overlap_host_work" => CLOSURE_AFTER_WAIT;
+    sleeps_beside "sleeps_beside.rs": "overlap_host_work" => KERNEL_TOO_SHORT;
     blames_the_reporter "blames_the_reporter.rs":
         "which_launch_failed_first" => BLAMED_THE_REPORTING_CALL,
         "which_launch_failed_middle" => BLAMED_THE_REPORTING_CALL;

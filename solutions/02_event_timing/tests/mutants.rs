@@ -27,4 +27,5 @@ streamlings::grade::mutants! {
     wall_clock "wall_clock.rs": "time_with_events" => WALL_CLOCK_AS_EVENT_TIME;
     side_stream "side_stream.rs": "time_with_events" => PAIR_BRACKETS_NOTHING;
     two_products "two_products.rs": "two_way" => PAIR_BRACKETS_MORE;
+    waits_inside "waits_inside.rs": "time_with_events" => IDLE_INSIDE_THE_PAIR;
 }

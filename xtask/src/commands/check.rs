@@ -6,10 +6,12 @@ use crate::cli::{CheckArguments, Format};
 use crate::course::{Course, Exercise};
 use crate::exit::Exit;
 use crate::grading::{Whose, grade, supervisor};
-use crate::report::{Report, human, json};
+use crate::points::Points;
+use crate::report::{self, Report, human};
+use crate::sources;
 use crate::state::{State, Store};
-use crate::text::warn;
-use crate::{sources, text};
+use crate::submission::class;
+use crate::text::{self, warn};
 
 /// Grades what was asked for, and writes the report to standard output.
 ///
@@ -18,19 +20,31 @@ use crate::{sources, text};
 pub fn run(root: &Path, arguments: &CheckArguments) -> anyhow::Result<Exit> {
     let course = Course::read(root)?;
     let exercises = course.select(&arguments.names)?;
+    let points = arguments.points.as_ref().map(|file| Points::read(file, &course)).transpose()?;
+    if arguments.submission.is_some() || arguments.submissions.is_some() {
+        return class::run(&course, exercises, points.as_ref(), arguments);
+    }
     let whose = if arguments.solutions { Whose::Solution } else { Whose::Learner };
     let digest = |exercise: &&Exercise| sources::read(&root.join(exercise.source())).ok();
     let digests = exercises.iter().map(|exercise| digest(exercise).as_ref().map(sources::digest));
     let digests: Vec<Option<String>> = digests.collect();
     let report = grade(&course, &exercises, whose, &supervisor(&arguments.run))?;
+    if let Some(points) = &points {
+        for exercise in report.exercises.iter().filter(|exercise| exercise.rustc.is_none()) {
+            let cases: Vec<String> =
+                exercise.cases.iter().map(|c| c.verdict.case.clone()).collect();
+            points.check(&exercise.name, &cases)?;
+        }
+    }
+    let points = points.as_ref();
     if whose == Whose::Learner {
         remember(root, &report, &digests);
     }
     text::print(&match arguments.format {
         Format::Human if arguments.findings_only => human::render_findings(root, &report),
-        Format::Human => human::render(root, &report),
-        Format::Json => format!("{:#}\n", json::document(&report)),
+        format => report::render(format, root, &report, points)?,
     })?;
+    report::to_github(arguments.format, || report::markdown::render(&report, points))?;
     Ok(Exit::of_outcomes(report.outcomes()))
 }
 

@@ -15,7 +15,7 @@ use streamlings_grade::supervise::Supervisor;
 use streamlings_trace::DeviceKind;
 
 use crate::build::{NotBuilt, build};
-use crate::cli::{DoctorArguments, Format};
+use crate::cli::{Answer, DoctorArguments};
 use crate::course::Course;
 use crate::exit::Exit;
 use crate::grading::{Whose, probe};
@@ -60,8 +60,8 @@ pub fn run(root: &Path, arguments: &DoctorArguments) -> anyhow::Result<Exit> {
     items.extend(build_and_ask(root, has_hardware)?);
     let faults = items.iter().filter(|item| item.remedy.is_some()).count();
     text::print(&match arguments.format {
-        Format::Human => render(&items, faults),
-        Format::Json => {
+        Answer::Human => render(&items, faults),
+        Answer::Json => {
             format!("{:#}\n", serde_json::json!({ "schema": SCHEMA, "items": items }))
         }
     })?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::cli::{Format, ListArguments};
+use crate::cli::{Answer, ListArguments};
 use crate::course::{Course, Exercise};
 use crate::exit::Exit;
 use crate::report::human::device_name;
@@ -24,8 +24,8 @@ pub fn run(root: &Path, arguments: &ListArguments) -> anyhow::Result<Exit> {
     let course = Course::read(root)?;
     let state = Store::of(root).read().aloud();
     text::print(&match arguments.format {
-        Format::Human => render(&course, &state),
-        Format::Json => format!("{:#}\n", document(&course, &state)),
+        Answer::Human => render(&course, &state),
+        Answer::Json => format!("{:#}\n", document(&course, &state)),
     })?;
     Ok(Exit::Success)
 }

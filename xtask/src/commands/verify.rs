@@ -3,7 +3,10 @@
 //! - the tests of our own crates pass;
 //! - every starter fails, each case with the diagnosis that `exercise.toml` intends;
 //! - every solution passes;
-//! - every mutant fails with its own diagnosis.
+//! - every mutant fails with its own diagnosis;
+//! - every hostile submission gets its outcome, and leaves nothing behind.
+
+mod hostile;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -79,6 +82,12 @@ impl Counts {
         table
     }
 
+    /// How the report ends.
+    fn table_and_line(&self) -> String {
+        let table = if self.off.is_empty() { String::new() } else { format!("{}\n", self.table()) };
+        format!("{table}{}", self.line())
+    }
+
     fn line(&self) -> String {
         format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
     }
@@ -96,6 +105,11 @@ pub fn run(root: &Path, arguments: &VerifyArguments) -> anyhow::Result<Exit> {
         anstream::println!("{name:<10} {}", counts.line());
         total.add(counts);
     };
+    if arguments.only_hostile {
+        section("hostile", hostile::run(&course, &supervisor)?);
+        println!("{}", total.table_and_line());
+        return Ok(if total.failed == 0 { Exit::Success } else { Exit::Unsolved });
+    }
     if !arguments.only_exercises {
         section("crates", crates(root)?);
     }
@@ -105,11 +119,11 @@ pub fn run(root: &Path, arguments: &VerifyArguments) -> anyhow::Result<Exit> {
     let report = grade(&course, &exercises, Whose::Solution, &supervisor)?;
     section("solutions", solutions(&report));
     section("mutants", mutants(&course, &supervisor)?);
-    println!("device     {}", device_name(report.device.as_ref()));
-    if !total.off.is_empty() {
-        println!("{}", total.table());
+    if hostile::are_here(&course) {
+        section("hostile", hostile::run(&course, &supervisor)?);
     }
-    println!("{}", total.line());
+    println!("device     {}", device_name(report.device.as_ref()));
+    println!("{}", total.table_and_line());
     Ok(if total.failed == 0 { Exit::Success } else { Exit::Unsolved })
 }
 
@@ -120,6 +134,7 @@ fn crates(root: &Path) -> anyhow::Result<Counts> {
     let output = Command::new(cargo)
         .current_dir(root)
         .args(["test", "--no-fail-fast"])
+        .env("STREAMLINGS_VERIFY", "1")
         .stdin(Stdio::null())
         .output()
         .context("cargo could not be run")?;

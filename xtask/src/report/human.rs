@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use streamlings_grade::{Outcome, Verdict, diagnosis};
 use streamlings_trace::Device;
 
-use super::{CaseReport, ExerciseReport, Report, snippet};
+use super::{CaseReport, ExerciseReport, Report, Submitted, snippet};
 use crate::criterion::State;
 use crate::grading::Whose;
 pub use crate::text::WIDTH;
@@ -213,7 +213,30 @@ fn push_output(out: &mut String, case: &CaseReport) {
     tail.iter().for_each(|line| push(line));
 }
 
+/// How many of the files that were not used are named.
+const IGNORED: usize = 12;
+
+fn push_submission(out: &mut String, submission: &Submitted) {
+    line!(out, "Submission: {BOLD}{}{BOLD:#}", submission.name);
+    let text = format!("Isolation: {}", submission.isolation);
+    line!(out, "{}", textwrap::fill(&text, WIDTH));
+    if submission.ignored.is_empty() {
+        return;
+    }
+    let count = submission.ignored.len();
+    line!(out, "Not used, since only src/ of each exercise is: {count} changed or added files");
+    for path in submission.ignored.iter().take(IGNORED) {
+        line!(out, "  {}", path.display());
+    }
+    if count > IGNORED {
+        line!(out, "  ... and {} more", count - IGNORED);
+    }
+}
+
 fn push_device(out: &mut String, report: &Report) {
+    if let Some(submission) = &report.submission {
+        push_submission(out, submission);
+    }
     line!(out, "Device: {BOLD}{}{BOLD:#}", device_name(report.device.as_ref()));
     for remark in &report.remarks {
         for part in textwrap::wrap(remark, WIDTH - 2) {
@@ -239,6 +262,9 @@ fn push_summary(out: &mut String, report: &Report) {
     }
     if report.whose == Whose::Solution {
         line!(out, "These are the reference solutions, not your code.");
+        return;
+    }
+    if report.submission.is_some() {
         return;
     }
     let next = report.exercises.iter().find(|exercise| exercise.outcome != Outcome::Passed);
@@ -336,6 +362,7 @@ pub fn enqueue_and_wait(gpu: &Gpu) -> Result<Times, DriverError> {
             criterion,
             whose: Whose::Learner,
             total: 7,
+            submission: None,
         };
         let text = render(root.path(), &report);
         let plain = anstream::adapter::strip_str(&text).to_string();

@@ -5,43 +5,60 @@
 
 use serde_json::{Value, json};
 
-use super::{CaseReport, ExerciseReport, Report};
+use super::{CaseReport, ExerciseReport, Report, Submitted};
+use crate::points::{Points, Score};
 
 /// The version of the document.
 pub const SCHEMA: u32 = 1;
 
-/// The document.
-pub fn document(report: &Report) -> Value {
+/// The document; points are null where none are asked for.
+pub fn document(report: &Report, points: Option<&Points>) -> Value {
     let device = match &report.device {
         Some(device) => json!({ "kind": device.kind, "name": device.name }),
         None => json!({ "kind": "none", "name": "no device" }),
     };
     json!({
         "schema": SCHEMA,
+        "submission": report.submission.as_ref().map(submission),
         "device": device,
-        "exercises": report.exercises.iter().map(exercise).collect::<Vec<_>>(),
+        "exercises": report.exercises.iter().map(|e| exercise(e, points)).collect::<Vec<_>>(),
+        "points": points.map(|points| points.of_report(report)),
         "criterion": report.criterion,
     })
 }
 
-fn exercise(exercise: &ExerciseReport) -> Value {
+fn submission(submission: &Submitted) -> Value {
+    json!({
+        "name": submission.name,
+        "ignored": submission.ignored,
+        "isolation": submission.isolation,
+    })
+}
+
+fn exercise(exercise: &ExerciseReport, points: Option<&Points>) -> Value {
     json!({
         "name": exercise.name,
         "number": exercise.number,
         "title": exercise.title,
         "outcome": exercise.outcome,
-        "cases": exercise.cases.iter().map(case).collect::<Vec<_>>(),
+        "points": points.map(|points| points.of_exercise(exercise)),
+        "cases": exercise
+            .cases
+            .iter()
+            .map(|c| case(c, points.map(|points| points.of_case(&exercise.name, c))))
+            .collect::<Vec<_>>(),
         "rustc": exercise.rustc.as_deref().map(|text| anstream::adapter::strip_str(text).to_string()),
     })
 }
 
-fn case(case: &CaseReport) -> Value {
+fn case(case: &CaseReport, points: Option<Score>) -> Value {
     let verdict = &case.verdict;
     let output = case.output.text();
     json!({
         "name": verdict.case,
         "outcome": verdict.outcome,
         "optional": case.optional,
+        "points": points,
         "diagnosis": verdict.diagnosis,
         "at": verdict.at(),
         "message": verdict.diagnosis.as_ref().map(|_| &verdict.message),

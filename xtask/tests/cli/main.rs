@@ -4,6 +4,7 @@ mod check;
 mod columns;
 mod learner;
 mod state;
+mod submissions;
 mod terminal;
 mod verify;
 mod watch;

@@ -6,28 +6,42 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// How much is kept of the beginning, and of the end, in bytes.
-const KEPT: usize = 32 << 10;
+pub(super) const KEPT: usize = 32 << 10;
 /// How long the rest of the output is waited for once the process has ended: a process that it started
 /// may hold the pipe open for ever.
 const REST: Duration = Duration::from_millis(200);
 
 /// The output of a process: its first and its last lines.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Captured {
+    kept: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
 }
 
+impl Default for Captured {
+    fn default() -> Captured {
+        Captured::keeping(KEPT)
+    }
+}
+
 impl Captured {
+    /// Nothing yet; keeps so many bytes of the beginning, and of the end.
+    pub fn keeping(kept: usize) -> Captured {
+        Captured { kept, head: Vec::new(), tail: VecDeque::new(), total: 0 }
+    }
+
     /// Adds what was written next.
     pub fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        let (head, rest) = bytes.split_at(bytes.len().min(KEPT - self.head.len()));
+        let (head, rest) = bytes.split_at(bytes.len().min(self.kept - self.head.len()));
         self.head.extend_from_slice(head);
         self.tail.extend(rest);
-        let surplus = self.tail.len().saturating_sub(KEPT);
+        let surplus = self.tail.len().saturating_sub(self.kept);
         self.tail.drain(..surplus);
     }
 
@@ -69,9 +83,10 @@ pub(super) struct Collector {
 pub(super) fn collect(
     mut pipe: PipeReader,
     limit: u64,
+    kept: usize,
     over: impl FnOnce() + Send + 'static,
 ) -> Collector {
-    let captured = Arc::new(Mutex::new(Captured::default()));
+    let captured = Arc::new(Mutex::new(Captured::keeping(kept)));
     let (tell, done) = channel();
     let shared = Arc::clone(&captured);
     std::thread::spawn(move || {

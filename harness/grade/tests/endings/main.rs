@@ -119,6 +119,9 @@ fn pass_if(right: bool) -> Result<(), Finding> {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = streamlings_grade::supervise::main_of_guard() {
+        return code;
+    }
     if std::env::args().nth(1).as_deref() == Some("--case") {
         let cases = ROWS.iter().fold(Cases::new(), |cases, (name, run, _)| cases.case(name, *run));
         let package = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/endings");

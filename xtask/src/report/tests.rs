@@ -1,0 +1,192 @@
+//! Every format, on reports that hold every outcome.
+
+use std::path::{Path, PathBuf};
+
+use streamlings_grade::supervise::{Captured, Isolation};
+use streamlings_grade::{At, Diagnosis, Finding, Outcome, Verdict, diagnosis};
+use streamlings_trace::{Device, DeviceKind};
+
+use super::{
+    CaseReport, ExerciseReport, Report, Submitted, class, github, junit, markdown, render,
+};
+use crate::cli::Format;
+use crate::criterion;
+use crate::grading::Whose;
+use crate::points::Points;
+
+/// A diagnosis for each outcome but `passed`.
+const TROUBLES: &[&Diagnosis] = &[
+    diagnosis::WRONG_VALUE,
+    diagnosis::UNORDERED_ACCESS,
+    diagnosis::HOST_HELD,
+    diagnosis::LITTLE_OVERLAP,
+    diagnosis::SAME_EVENT_TWICE,
+    diagnosis::NOT_DONE,
+    diagnosis::CRASHED,
+    diagnosis::HUNG,
+    diagnosis::NO_VERDICT,
+    diagnosis::DOES_NOT_COMPILE,
+    diagnosis::REFUSED,
+    diagnosis::NO_DEVICE,
+    diagnosis::GRADER_PANICKED,
+];
+
+fn case(verdict: Verdict) -> CaseReport {
+    CaseReport { ran: Some((0.25, 7)), ..CaseReport::not_run(verdict) }
+}
+
+fn exercise(number: u32, name: &str, cases: Vec<CaseReport>) -> ExerciseReport {
+    ExerciseReport {
+        number,
+        name: name.to_owned(),
+        title: "what it teaches".to_owned(),
+        folder: PathBuf::from(format!("exercises/{number:02}_{name}")),
+        outcome: Outcome::of_cases(CaseReport::required(&cases)),
+        cases,
+        rustc: None,
+    }
+}
+
+fn report(exercises: Vec<ExerciseReport>, submission: Option<&str>) -> Report {
+    let device = Device { kind: DeviceKind::Emulated, name: "emulated device (no GPU)".to_owned() };
+    Report {
+        criterion: criterion::of(Whose::Learner, &["a", "b"], &exercises, Some(&device)),
+        device: Some(device),
+        remarks: Vec::new(),
+        exercises,
+        whose: Whose::Learner,
+        total: 2,
+        submission: submission.map(|name| Submitted {
+            name: name.to_owned(),
+            folder: PathBuf::from("/nowhere"),
+            ignored: vec![PathBuf::from("exercises/01_a/build.rs")],
+            isolation: Isolation { files: true, processes: true, network: false },
+        }),
+    }
+}
+
+/// One case for every outcome.
+fn all(submission: Option<&str>) -> Report {
+    let trouble = |diagnosis: &'static Diagnosis| {
+        let finding = Finding::new(diagnosis, "so much for 50 %, a | b: <c>");
+        let finding = finding.at(At::new("exercises/02_b/src/lib.rs", 12), "here");
+        case(Verdict::failed(diagnosis.code, finding))
+    };
+    let mut printed = case(Verdict::passed("prints"));
+    let mut output = Captured::default();
+    output.push(b"\x1b[31mred]]>\n");
+    printed.output = output;
+    let optional = CaseReport {
+        optional: true,
+        ..case(Verdict::failed("extra", Finding::new(diagnosis::NOT_DONE, "not written")))
+    };
+    let cases = TROUBLES.iter().map(|diagnosis| trouble(diagnosis)).chain([optional]);
+    let exercises = vec![exercise(1, "a", vec![printed]), exercise(2, "b", cases.collect())];
+    report(exercises, submission)
+}
+
+fn shown(format: Format, report: &Report) -> String {
+    let points = Points::default();
+    let text = render(format, Path::new("/nowhere"), report, Some(&points)).expect("it is text");
+    anstream::adapter::strip_str(&text).to_string()
+}
+
+#[test]
+fn every_outcome_has_its_own_word_in_every_format() {
+    let outcomes: Vec<Outcome> = TROUBLES.iter().map(|diagnosis| diagnosis.outcome).collect();
+    assert_eq!([&[Outcome::Passed][..], &outcomes].concat(), Outcome::ALL);
+    let formats =
+        [Format::Human, Format::Json, Format::Junit, Format::Github, Format::Markdown, Format::Csv];
+    for (index, outcome) in Outcome::ALL.into_iter().enumerate() {
+        let cases = match index.checked_sub(1) {
+            None => vec![case(Verdict::passed("c"))],
+            Some(index) => {
+                vec![case(Verdict::failed("c", Finding::new(TROUBLES[index], "so it is")))]
+            }
+        };
+        let report = report(vec![exercise(1, "a", cases)], None);
+        for format in formats {
+            let text = shown(format, &report);
+            // A case that passed needs no annotation.
+            let silent = format == Format::Github && outcome == Outcome::Passed;
+            assert_eq!(text.contains(outcome.word()), !silent, "{outcome} in {format:?}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn a_report_as_junit() {
+    let points = Points::default();
+    let text = junit::document(&[&all(None)], Some(&points)).expect("it is XML");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_report_for_github() {
+    insta::assert_snapshot!(github::annotations(&all(None)));
+    // A submission's files are not the repository's.
+    assert!(!github::annotations(&all(Some("ada"))).contains("file="));
+}
+
+#[test]
+fn a_report_in_markdown() {
+    insta::assert_snapshot!(markdown::render(&all(Some("ada")), Some(&Points::default())));
+}
+
+#[test]
+fn a_report_as_json() {
+    insta::assert_snapshot!(shown(Format::Json, &all(Some("ada"))));
+}
+
+#[test]
+fn a_submission_for_reading() {
+    let report = report(vec![exercise(1, "a", vec![case(Verdict::passed("c"))])], Some("ada"));
+    insta::assert_snapshot!(shown(Format::Human, &report));
+}
+
+fn class() -> [Report; 3] {
+    let passed = |number, name| exercise(number, name, vec![case(Verdict::passed("c"))]);
+    let open = |number, name| {
+        let finding = Finding::new(diagnosis::NO_DEVICE, "there is none");
+        exercise(
+            number,
+            name,
+            vec![case(Verdict::failed("d", finding)), case(Verdict::passed("e"))],
+        )
+    };
+    [
+        report(vec![passed(1, "a"), open(2, "b")], Some("ada")),
+        report(vec![passed(1, "a"), passed(2, "b")], Some("=bob|\"b\", esq.")),
+        report(vec![open(1, "a"), passed(2, "b")], Some("eve")),
+    ]
+}
+
+#[test]
+fn a_class_in_one_table() {
+    let class = class();
+    let reports: Vec<&Report> = class.iter().collect();
+    let points = Points::default();
+    let texts = [
+        class::human(&reports, &points),
+        class::markdown(&reports, &points),
+        class::csv(&reports, &points).expect("it is text"),
+        format!("{:#}\n", class::json(&reports, &points)),
+        class::line(reports[0], &points, 1.25),
+    ];
+    insta::assert_snapshot!(texts.join("\n"));
+}
+
+#[test]
+fn what_is_not_known_of_isolation_is_said() {
+    let said = |files, processes, network| Isolation { files, processes, network }.to_string();
+    assert_eq!(
+        said(true, true, true),
+        "a submission cannot reach files outside its folder, other processes, the network"
+    );
+    assert_eq!(
+        said(true, false, true),
+        "in part: a submission cannot reach files outside its folder, the network, \
+         but it can reach other processes"
+    );
+    assert!(said(false, false, false).starts_with("none: a submission can reach files"));
+}

@@ -1,0 +1,365 @@
+//! The kit: what every submission is built with, made once from the grader's own checkout.
+//!
+//! cargo builds the checkout's exercises as they stand and says with which libraries and settings. A
+//! submission is then built by rustc itself, with the same: its library and its grade binary, two calls
+//! and no cargo, so no build script of a submission and none of its manifests can have a say. The
+//! libraries lie in a folder of their own, since rustc on a submission's sources may read nothing else
+//! of what was built here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use cargo_metadata::diagnostic::Diagnostic;
+use cargo_metadata::{Artifact, MetadataCommand, TargetKind};
+use sha2::{Digest, Sha256};
+use streamlings_grade::supervise::{Captured, Supervisor};
+use streamlings_grade::{Finding, diagnosis};
+use streamlings_trace::Device;
+
+use super::room::Room;
+use super::sources::hex;
+use crate::build::{self, NotBuilt, Package};
+use crate::course::{Course, Exercise};
+use crate::grading::{Whose, describe};
+use crate::progress::Progress;
+
+/// How long rustc may take for one of its two calls.
+const RUSTC_LIMIT: Duration = Duration::from_secs(120);
+
+/// What submissions are built with.
+#[derive(Debug)]
+pub struct Kit {
+    folder: PathBuf,
+    libraries: PathBuf,
+    rustc: PathBuf,
+    /// Where rustc may read besides the submission.
+    read: Vec<PathBuf>,
+    /// What every call of rustc gets.
+    flags: Vec<OsString>,
+    exercises: BTreeMap<String, Part>,
+}
+
+/// The kit's part for one exercise.
+#[derive(Debug)]
+struct Part {
+    /// The checkout's own grade binary, which says what the cases are.
+    program: PathBuf,
+    cases: Vec<String>,
+    edition: String,
+    /// The settings of its profile.
+    profile: Vec<OsString>,
+    /// The libraries that it names.
+    externs: Vec<OsString>,
+}
+
+impl Kit {
+    /// Builds the checkout, and takes what submissions need.
+    ///
+    /// # Errors
+    /// Where cargo cannot be run, or the checkout does not compile.
+    pub fn prepare(
+        course: &Course,
+        exercises: &[&Exercise],
+        supervisor: &Supervisor,
+        progress: &Progress,
+    ) -> anyhow::Result<Kit> {
+        let root = &course.root;
+        let packages: Vec<Package> = exercises.iter().map(|e| Whose::Learner.package(e)).collect();
+        let built = build::build(root, &packages, &["grade"], progress)?;
+        let metadata = MetadataCommand::new().current_dir(root).no_deps().exec()?;
+        let folder = metadata.target_directory.as_std_path().join("submissions");
+        let libraries = folder.join("libraries");
+        if libraries.exists() {
+            std::fs::remove_dir_all(&libraries)?;
+        }
+        std::fs::create_dir_all(&libraries)?;
+
+        let own: BTreeSet<PathBuf> =
+            packages.iter().map(|package| root.join(&package.folder).join("Cargo.toml")).collect();
+        let mut by_name = BTreeMap::new();
+        for artifact in &built.artifacts {
+            if own.contains(artifact.manifest_path.as_std_path()) || !is_library(artifact) {
+                continue;
+            }
+            for file in artifact.filenames.iter().map(|file| file.as_std_path()) {
+                let to = libraries.join(file.file_name().unwrap_or_default());
+                let _ = std::fs::remove_file(&to);
+                // Another name for the same file; a copy where they are on two file systems.
+                if std::fs::hard_link(file, &to).is_err() {
+                    std::fs::copy(file, &to)?;
+                }
+                if file.extension().is_some_and(|extension| extension == "rlib") {
+                    by_name.insert(artifact.target.name.replace('-', "_"), to);
+                }
+            }
+        }
+
+        let sysroot = sysroot(root)?;
+        let mut flags: Vec<OsString> = vec!["-L".into(), joined("dependency=", &libraries)];
+        let mut read = vec![sysroot.clone(), libraries.clone()];
+        for path in &built.linked_paths {
+            flags.extend(["-L".into(), path.into()]);
+            read.push(path.strip_prefix("native=").unwrap_or(path).into());
+        }
+        flags.extend(own_flags(root)?.into_iter().map(OsString::from));
+        let mut kit = Kit {
+            folder,
+            libraries,
+            rustc: sysroot.join("bin/rustc"),
+            read,
+            flags,
+            exercises: BTreeMap::new(),
+        };
+        for (exercise, package) in exercises.iter().zip(&packages) {
+            let program = match built.program(root, package, "grade") {
+                Ok(program) => program,
+                Err(NotBuilt::Learner(_, why) | NotBuilt::Grader(why)) => {
+                    bail!("the grader's own {} does not compile:\n{why}", exercise.label())
+                }
+            };
+            let manifest = root.join(&package.folder).join("Cargo.toml");
+            let library = built
+                .artifacts
+                .iter()
+                .find(|a| a.manifest_path.as_std_path() == manifest && is_library(a))
+                .with_context(|| format!("{} has no library", exercise.label()))?;
+            let needed =
+                metadata.packages.iter().find(|p| p.manifest_path.as_std_path() == manifest);
+            let needed = needed.into_iter().flat_map(|package| &package.dependencies);
+            let externs = needed.filter_map(|needed| {
+                let name = needed.name.replace('-', "_");
+                let library = by_name.get(&name)?;
+                let name = needed.rename.as_ref().map_or(name, |name| name.replace('-', "_"));
+                Some(["--extern".into(), joined(&format!("{name}="), library)])
+            });
+            let profile = &library.profile;
+            let on = |on: bool| if on { "on" } else { "off" };
+            let part = Part {
+                cases: describe(&program, supervisor)?.cases.into_iter().map(|c| c.name).collect(),
+                program,
+                edition: library.target.edition.to_string(),
+                profile: [
+                    format!("-Copt-level={}", profile.opt_level),
+                    format!("-Cdebuginfo={}", profile.debuginfo),
+                    format!("-Cdebug-assertions={}", on(profile.debug_assertions)),
+                    format!("-Coverflow-checks={}", on(profile.overflow_checks)),
+                ]
+                .map(OsString::from)
+                .to_vec(),
+                externs: externs.flatten().collect(),
+            };
+            kit.exercises.insert(exercise.name.clone(), part);
+        }
+        Ok(kit)
+    }
+
+    /// Where everything of the submissions is kept.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// One of the checkout's own grade binaries.
+    pub fn any_program(&self) -> Option<&Path> {
+        self.exercises.values().next().map(|part| part.program.as_path())
+    }
+
+    /// The cases of an exercise.
+    pub fn cases(&self, exercise: &Exercise) -> &[String] {
+        self.exercises.get(&exercise.name).map_or(&[], |part| &part.cases)
+    }
+
+    /// A name for this grader: its libraries, its cases, this program, and how it runs them.
+    ///
+    /// # Errors
+    /// Where a file of the checkout cannot be read.
+    pub fn fingerprint(
+        &self,
+        course: &Course,
+        supervisor: &Supervisor,
+        device: &Option<Device>,
+    ) -> anyhow::Result<String> {
+        let mut hash = Sha256::new();
+        // Files that were built are large, and made anew when they change: their times tell.
+        let mut built: Vec<PathBuf> = vec![std::env::current_exe()?];
+        for entry in self.libraries.read_dir()? {
+            built.push(entry?.path());
+        }
+        built.sort();
+        for file in built {
+            let metadata = file.metadata()?;
+            hash.update(file.file_name().unwrap_or_default().as_encoded_bytes());
+            hash.update(format!(" {} {:?}\n", metadata.len(), metadata.modified()?));
+        }
+        for exercise in &course.exercises {
+            let folder = course.root.join("exercises").join(&exercise.folder);
+            let mut files = vec![folder.join("exercise.toml")];
+            for entry in folder.join("tests").read_dir()? {
+                files.push(entry?.path());
+            }
+            files.sort();
+            for file in files.iter().filter(|file| file.is_file()) {
+                let bytes = std::fs::read(file)?;
+                hash.update(format!("{} {}\n", file.display(), bytes.len()));
+                hash.update(bytes);
+            }
+        }
+        let Supervisor { time_limit, output_limit, limits, seed, .. } = supervisor;
+        hash.update(format!("{time_limit:?} {output_limit} {limits:?} {seed:?} {device:?}"));
+        Ok(hex(&hash.finalize()[..16]))
+    }
+
+    /// Builds the grade binary of a submission's exercise, from what is in its room.
+    ///
+    /// # Errors
+    /// Where rustc cannot be run at all.
+    pub fn build(
+        &self,
+        exercise: &Exercise,
+        room: &Room,
+        supervisor: &Supervisor,
+    ) -> std::io::Result<Result<PathBuf, NotBuilt>> {
+        let Some(part) = self.exercises.get(&exercise.name) else {
+            return Ok(Err(NotBuilt::Grader(format!("the kit has no {}", exercise.label()))));
+        };
+        let folder = format!("exercises/{}", exercise.folder);
+        let built = room.built();
+        let library = built.join(format!("lib{}.rlib", exercise.name));
+        let program = built.join(format!("grade-{}", exercise.name));
+        for old in [&library, &program] {
+            if old.exists() {
+                std::fs::remove_file(old)?;
+            }
+        }
+        let common = |name: &str, source: &str, kind: &str, to: &Path| {
+            let mut arguments: Vec<OsString> =
+                ["--error-format=json", "--json=diagnostic-rendered-ansi"]
+                    .map(OsString::from)
+                    .to_vec();
+            arguments.extend([
+                "--crate-name".into(),
+                name.into(),
+                "--crate-type".into(),
+                kind.into(),
+            ]);
+            arguments.extend(["--edition".into(), part.edition.clone().into()]);
+            arguments.extend([format!("{folder}/{source}").into(), "-o".into(), to.into()]);
+            arguments.extend(part.profile.iter().chain(&self.flags).chain(&part.externs).cloned());
+            arguments
+        };
+        let rustc = self.rustc(exercise, room, supervisor);
+        let source = room.workspace().join(&folder).join("src/lib.rs");
+        let not_built = |ran: Rustc, in_library: bool| {
+            let errors = ran.errors.into_iter();
+            let errors: Vec<_> =
+                errors.map(|diagnostic| build::Error { in_library, diagnostic }).collect();
+            match (ran.ended, errors.is_empty()) {
+                (Some(ended), _) => {
+                    let finding =
+                        Finding::new(diagnosis::DOES_NOT_COMPILE, format!("rustc {ended}"));
+                    NotBuilt::Learner(Box::new(finding), ran.said)
+                }
+                (None, false) => build::not_built(&source, &errors),
+                (None, true) => NotBuilt::Grader(ran.said),
+            }
+        };
+
+        let arguments = common(&exercise.name, "src/lib.rs", "lib", &library);
+        let ran = self.run(&rustc, &arguments)?;
+        if !ran.success {
+            return Ok(Err(not_built(ran, true)));
+        }
+        let mut arguments = common("grade", "tests/grade.rs", "bin", &program);
+        arguments.extend(["--cfg".into(), "test".into(), "--extern".into()]);
+        arguments.push(joined(&format!("{}=", exercise.name), &library));
+        let ran = self.run(&rustc, &arguments)?;
+        Ok(if ran.success { Ok(program) } else { Err(not_built(ran, false)) })
+    }
+
+    /// A supervisor for rustc on this exercise.
+    fn rustc(&self, exercise: &Exercise, room: &Room, supervisor: &Supervisor) -> Supervisor {
+        let mut rustc = room.confine_rustc(supervisor, &self.read);
+        rustc.time_limit = RUSTC_LIMIT;
+        rustc.kept = 1 << 20;
+        let folder = room.workspace().join("exercises").join(&exercise.folder);
+        if let Some(environment) = &mut rustc.environment {
+            environment.push(("CARGO_MANIFEST_DIR".into(), folder.into()));
+            environment.push(("CARGO_PKG_NAME".into(), exercise.name.clone().into()));
+        }
+        rustc
+    }
+
+    fn run(&self, supervisor: &Supervisor, arguments: &[OsString]) -> std::io::Result<Rustc> {
+        let ran = supervisor.run_program(&self.rustc, arguments)?;
+        let (errors, said) = read_messages(&ran.output);
+        Ok(Rustc { success: ran.success, ended: ran.ended, errors, said })
+    }
+}
+
+/// One call of rustc.
+struct Rustc {
+    success: bool,
+    ended: Option<String>,
+    errors: Vec<Diagnostic>,
+    /// What it wrote that is no message.
+    said: String,
+}
+
+/// rustc's errors, and whatever else was written.
+fn read_messages(output: &Captured) -> (Vec<Diagnostic>, String) {
+    let mut errors = Vec::new();
+    let mut said = String::new();
+    for line in output.text().lines() {
+        match serde_json::from_str::<Diagnostic>(line) {
+            Ok(message) if build::is_error(&message) => errors.push(message),
+            Ok(_) => {}
+            Err(_) => said += &format!("{line}\n"),
+        }
+    }
+    (errors, said)
+}
+
+fn is_library(artifact: &Artifact) -> bool {
+    let kinds = [TargetKind::Lib, TargetKind::RLib, TargetKind::ProcMacro];
+    artifact.target.kind.iter().any(|kind| kinds.contains(kind))
+}
+
+fn joined(prefix: &str, path: &Path) -> OsString {
+    let mut text = OsString::from(prefix);
+    text.push(path);
+    text
+}
+
+/// The folder of the toolchain that builds the checkout.
+fn sysroot(root: &Path) -> anyhow::Result<PathBuf> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .current_dir(root)
+        .args(["--print", "sysroot"])
+        .output()
+        .context("rustc could not be run")?;
+    Ok(String::from_utf8(output.stdout)?.trim_end().into())
+}
+
+/// The flags that the checkout's configuration gives to every call of rustc.
+fn own_flags(root: &Path) -> anyhow::Result<Vec<String>> {
+    if let Ok(flags) = std::env::var("RUSTFLAGS") {
+        return Ok(flags.split_whitespace().map(str::to_owned).collect());
+    }
+    let file = root.join(".cargo/config.toml");
+    if !file.exists() {
+        return Ok(Vec::new());
+    }
+    let config: toml::Table = toml::from_str(&std::fs::read_to_string(file)?)?;
+    let flags = config.get("build").and_then(|build| build.get("rustflags"));
+    Ok(match flags {
+        Some(toml::Value::Array(flags)) => {
+            flags.iter().filter_map(|flag| flag.as_str().map(str::to_owned)).collect()
+        }
+        Some(toml::Value::String(flags)) => flags.split_whitespace().map(str::to_owned).collect(),
+        _ => Vec::new(),
+    })
+}

@@ -1,0 +1,5 @@
+//! Does not compile.
+
+pub fn two_way() -> u32 {
+    "42"
+}

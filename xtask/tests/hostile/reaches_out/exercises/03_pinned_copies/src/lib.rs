@@ -1,0 +1,3 @@
+//! Has a file that is a link to somebody else's.
+
+pub const USERS: &str = include_str!("users.txt");

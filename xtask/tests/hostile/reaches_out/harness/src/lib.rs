@@ -1,0 +1,1 @@
+//! Another harness, if anybody linked it.

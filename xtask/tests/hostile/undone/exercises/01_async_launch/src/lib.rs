@@ -1,0 +1,3 @@
+//! All of it is commented out.
+
+// pub fn enqueue_and_wait() {}
