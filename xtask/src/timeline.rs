@@ -8,6 +8,9 @@ pub mod model;
 pub mod perfetto;
 pub mod text;
 
+#[cfg(test)]
+mod sample;
+
 use streamlings_trace::Device;
 
 use self::model::Timeline;
@@ -26,7 +29,9 @@ pub struct Picture {
 pub struct Run {
     /// Whose it is: `your run`.
     pub whose: String,
-    /// How it ended, and whatever else has to be known of it: sentences.
+    /// How its case ended, if it was graded.
+    pub outcome: Option<String>,
+    /// What happened, and whatever else has to be known of it: sentences.
     pub remarks: Vec<String>,
     /// Where it was recorded.
     pub device: Device,
@@ -34,13 +39,22 @@ pub struct Run {
     pub timeline: Timeline,
 }
 
+impl Run {
+    /// `your run: blocked`.
+    pub fn heading(&self) -> String {
+        match &self.outcome {
+            Some(outcome) => format!("{}: {outcome}", self.whose),
+            None => self.whose.clone(),
+        }
+    }
+}
+
 impl Picture {
     /// From when to when anything is drawn, in nanoseconds from zero; never empty.
     pub fn span(&self) -> (i64, i64) {
         let spans = self.runs.iter().map(|run| run.timeline.span());
-        let (start, end) = spans
-            .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
-            .unwrap_or_default();
+        let (start, end) =
+            spans.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1))).unwrap_or_default();
         (start, end.max(start + 1))
     }
 }
@@ -90,7 +104,7 @@ mod tests {
     fn ticks_are_round_and_few() {
         assert_eq!(ticks((0, 10), 5), [0, 2, 4, 6, 8, 10]);
         assert_eq!(ticks((-7, 23), 4), [0, 10, 20]);
-        assert_eq!(ticks((-12, -1), 2), [-10]);
+        assert_eq!(ticks((-12, -1), 2), [-10, -5]);
         for end in [1, 3, 999, 1_000_001, 7_654_321_987] {
             let found = ticks((0, end), 5);
             assert!((1..=6).contains(&found.len()), "{end}: {found:?}");

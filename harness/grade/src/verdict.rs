@@ -275,8 +275,8 @@ pub struct Job {
     pub nonce: String,
     /// Where the verdict goes.
     pub verdict: PathBuf,
-    /// Where the trace goes, if it is wanted.
-    pub trace: Option<PathBuf>,
+    /// The folder that the traces go to, if they are wanted.
+    pub traces: Option<PathBuf>,
     /// What sizes, data and delays are drawn from.
     pub seed: u64,
 }

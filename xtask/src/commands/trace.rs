@@ -1,7 +1,7 @@
 //! `cargo xtask trace`: a picture of one case's run, and of the solution's below it.
 //!
-//! The case runs as `check` runs it, and leaves its trace. Of a case with several runs it is the last.
-//! What the solution's lines are is not shown beside the learner's run; `--solutions` shows them.
+//! The case runs as `check` runs it, and leaves a trace of each of its runs. The solution's run is of the
+//! same seed, with or without delays as the learner's. Its lines are not shown beside the learner's; `--solutions` shows them.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -54,7 +54,7 @@ fn trace_file(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
 
 fn of_file(bytes: &[u8], path: &Path) -> anyhow::Result<(Picture, String)> {
     let (trace, cut) = read(bytes).with_context(|| format!("{} cannot be read", path.display()))?;
-    let mut run = drawn("the recorded run", Vec::new(), &trace);
+    let mut run = drawn("the recorded run", None, Vec::new(), &trace);
     run.remarks.extend(cut);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok((Picture { title: stem.clone(), runs: vec![run] }, stem))
@@ -66,9 +66,14 @@ fn read(bytes: &[u8]) -> anyhow::Result<(Trace, Option<String>)> {
     Ok((trace, cut.map(|cut| format!("{cut}; what comes before is drawn."))))
 }
 
-fn drawn(whose: &str, remarks: Vec<String>, trace: &Trace) -> Run {
-    let timeline = Timeline::of(trace);
-    Run { whose: whose.to_owned(), remarks, device: trace.header.device.clone(), timeline }
+fn drawn(whose: &str, run: Option<&CaseRun>, remarks: Vec<String>, trace: &Trace) -> Run {
+    Run {
+        whose: whose.to_owned(),
+        outcome: run.map(|run| run.verdict.outcome.to_string()),
+        remarks,
+        device: trace.header.device.clone(),
+        timeline: Timeline::of(trace),
+    }
 }
 
 enum Drawn {
@@ -101,16 +106,23 @@ fn of_exercise(root: &Path, arguments: &TraceArguments) -> anyhow::Result<Drawn>
         Ok(program) => tracer.pick(&program, arguments.case.as_deref())?,
         Err(NotBuilt::Learner(finding, rustc)) => {
             drop(tracer);
-            print(&rustc)?;
-            print(&wrapped(&format!("{}\n", Verdict::failed("", *finding)), "  "))?;
+            print(&format!(
+                "{rustc}\n{}\n",
+                wrapped(&Verdict::failed("", *finding).to_string(), "  ")
+            ))?;
             return Ok(Drawn::Nothing(Exit::DoesNotCompile));
         }
-        Err(NotBuilt::Grader(trouble)) => anyhow::bail!("the grade binary was not built: {trouble}"),
+        Err(NotBuilt::Grader(trouble)) => {
+            anyhow::bail!("the grade binary was not built: {trouble}")
+        }
     };
-    let case = first.verdict.case.clone();
-    let Some(trace) = tracer.trace(&first)? else {
+    let (label, case) = (exercise.label(), first.verdict.case.clone());
+    // What failed shows in the last run; of those that all went well the first is without delays.
+    let passed = first.verdict.outcome == Outcome::Passed;
+    let number = if passed { 1 } else { first.traces.len() };
+    let Some(trace) = tracer.trace(&first, number)? else {
         drop(tracer);
-        let text = format!("{}: {case} ended without a trace\n{}\n", exercise.label(), first.text());
+        let text = format!("{label}: {case} ended without a trace\n{}\n", first.text());
         print(&wrapped(&text, "  "))?;
         return Ok(Drawn::Nothing(match Exit::of_outcomes([first.verdict.outcome]) {
             Exit::Success => Exit::GraderError,
@@ -118,26 +130,29 @@ fn of_exercise(root: &Path, arguments: &TraceArguments) -> anyhow::Result<Drawn>
         }));
     };
     let name = if arguments.solutions { "the solution's run" } else { "your run" };
-    let mut runs = vec![drawn(name, remarks(&first), &trace)];
+    let mut runs = vec![drawn(name, Some(&first), remarks(&first, number), &trace)];
     if !arguments.solutions {
-        // The same sizes, data and delays.
+        // So that sizes and data are the same.
         tracer.supervisor.seed = Some(first.seed);
-        match tracer.solution(&case) {
+        match tracer.solution(&case, trace.header.seed.is_some(), number) {
             Ok(run) => runs.push(run),
             Err(error) => warn(&format!("the solution's run is not drawn: {error:#}")),
         }
     }
-    let title = format!("{}: {case}", exercise.label());
-    Ok(Drawn::Picture(Picture { title, runs }, exercise.name.clone()))
+    Ok(Drawn::Picture(Picture { title: format!("{label}: {case}"), runs }, exercise.name.clone()))
 }
 
-fn remarks(run: &CaseRun) -> Vec<String> {
-    let verdict = &run.verdict;
-    let mut ending = format!("{}: {}", verdict.case, verdict.outcome);
-    if !verdict.message.is_empty() {
-        ending = format!("{ending}: {}", verdict.message);
-    }
-    vec![format!("{ending}."), format!("The last run of the case is drawn; its seed is {}.", run.seed)]
+fn remarks(run: &CaseRun, number: usize) -> Vec<String> {
+    let message = &run.verdict.message;
+    let mut remarks: Vec<String> =
+        message.lines().map(|line| format!("{}.", line.trim_end_matches('.'))).collect();
+    let of = run.traces.len();
+    let seed = run.seed;
+    remarks.push(match of {
+        1 => format!("Seed {seed}."),
+        _ => format!("This is run {number} of the {of} that the case made, with seed {seed}."),
+    });
+    remarks
 }
 
 /// Runs cases and keeps their traces.
@@ -156,12 +171,11 @@ impl Tracer<'_> {
         self.built.program(self.root, &whose.package(self.exercise), "grade")
     }
 
-    fn run(&self, program: &Path, case: &str) -> CaseRun {
+    fn run(&self, program: &Path, case: &str) -> anyhow::Result<CaseRun> {
         self.progress.say(format!("{}: {case}", self.exercise.label()));
-        let path = self.folder.join(format!("{case}.trace"));
-        // So that none is taken for that of a run which leaves none.
-        let _ = fs::remove_file(&path);
-        Supervisor { keep_trace: Some(path), ..self.supervisor.clone() }.run_case(program, case)
+        let traces = tempfile::tempdir_in(self.folder)?.keep();
+        let supervisor = Supervisor { keep_traces: Some(traces), ..self.supervisor.clone() };
+        Ok(supervisor.run_case(program, case))
     }
 
     /// Runs the case that was asked for; else each in turn up to one that does not pass and has a
@@ -174,42 +188,82 @@ impl Tracer<'_> {
                 let (label, all) = (self.exercise.label(), names.join(", "));
                 anyhow::bail!(UsageError(format!("{label} has no case `{wanted}`; it has {all}")));
             }
-            return Ok(self.run(program, wanted));
+            return self.run(program, wanted);
         }
         let mut best: Option<CaseRun> = None;
         for name in &names {
-            let run = self.run(program, name);
-            let undone = run.verdict.outcome == Outcome::NotDone && self.exercise.passes_without(name);
-            if run.trace.is_some() && run.verdict.outcome != Outcome::Passed && !undone {
+            let run = self.run(program, name)?;
+            let undone =
+                run.verdict.outcome == Outcome::NotDone && self.exercise.passes_without(name);
+            if !run.traces.is_empty() && run.verdict.outcome != Outcome::Passed && !undone {
                 return Ok(run);
             }
-            if best.as_ref().is_none_or(|best| best.trace.is_none() && run.trace.is_some()) {
+            if best.as_ref().is_none_or(|best| best.traces.is_empty() && !run.traces.is_empty()) {
                 best = Some(run);
             }
         }
         best.with_context(|| format!("{} has no cases", self.exercise.label()))
     }
 
-    fn trace(&self, run: &CaseRun) -> anyhow::Result<Option<Trace>> {
-        let Some(path) = &run.trace else { return Ok(None) };
+    /// The trace of that run of the case, counted from 1.
+    fn trace(&self, run: &CaseRun, number: usize) -> anyhow::Result<Option<Trace>> {
+        let path = number.checked_sub(1).and_then(|index| run.traces.get(index));
+        let Some(path) = path else { return Ok(None) };
         let bytes = fs::read(path).context("the trace cannot be read")?;
-        Ok(Some(read(&bytes)?.0))
+        let mut trace = read(&bytes)?.0;
+        shorten_paths(&mut trace, self.root);
+        Ok(Some(trace))
     }
 
-    fn solution(&self, case: &str) -> anyhow::Result<Run> {
+    /// The run of a case that is most like another's: with or without delays as that one, and of the
+    /// same number, or near it. (A case may try again before it goes on to the runs with delays.)
+    fn alike(
+        &self,
+        run: &CaseRun,
+        delayed: bool,
+        number: usize,
+    ) -> anyhow::Result<Option<(usize, Trace)>> {
+        let mut best: Option<(usize, Trace)> = None;
+        let far = |other: usize| other.abs_diff(number);
+        for other in 1..=run.traces.len() {
+            let Some(trace) = self.trace(run, other)? else { continue };
+            let is_alike = trace.header.seed.is_some() == delayed;
+            if is_alike && best.as_ref().is_none_or(|(best, _)| far(other) < far(*best)) {
+                best = Some((other, trace));
+            }
+        }
+        match best {
+            None => Ok(self.trace(run, run.traces.len())?.map(|trace| (run.traces.len(), trace))),
+            best => Ok(best),
+        }
+    }
+
+    fn solution(&self, case: &str, delayed: bool, number: usize) -> anyhow::Result<Run> {
         let program = self.program(Whose::Solution).map_err(|error| match error {
             NotBuilt::Learner(_, rustc) => anyhow::anyhow!(rustc),
             NotBuilt::Grader(trouble) => anyhow::anyhow!(trouble),
         })?;
-        let run = self.run(&program, case);
-        let mut trace = self.trace(&run)?.context("it left no trace")?;
+        let run = self.run(&program, case)?;
+        let (number, mut trace) = self.alike(&run, delayed, number)?.context("it left no trace")?;
         hide_lines(&mut trace);
-        let mut remarks = remarks(&run);
+        let mut remarks = remarks(&run, number);
         remarks.push(
             "Its source lines are left out: `cargo xtask solution` shows them when you have passed."
                 .to_owned(),
         );
-        Ok(drawn("the solution's run", remarks, &trace))
+        Ok(drawn("the solution's run", Some(&run), remarks, &trace))
+    }
+}
+
+/// Lines as reports name them: within the workspace.
+fn shorten_paths(trace: &mut Trace, root: &Path) {
+    for item in &mut trace.items {
+        let Item::Stack { stack, .. } = item else { continue };
+        for file in stack.frames.iter_mut().filter_map(|frame| frame.file.as_mut()) {
+            if let Ok(inside) = Path::new(&*file).strip_prefix(root) {
+                *file = inside.display().to_string();
+            }
+        }
     }
 }
 

@@ -126,8 +126,9 @@ fn chart(run: &Run, number: usize, scale: &Scale) -> String {
     let timeline = &run.timeline;
     let whose = escaped(&run.whose);
     let mut out = format!(
-        "<section class=\"chart\" aria-label=\"{whose}\">\n<h2><span>{whose}</span></h2>\n\
-         <div class=\"axis\" aria-hidden=\"true\">"
+        "<section class=\"chart\" aria-label=\"{whose}\">\n<h2><span>{}</span></h2>\n\
+         <div class=\"axis\" aria-hidden=\"true\">",
+        escaped(&run.heading()),
     );
     for tick in ticks((scale.start, scale.end), 4) {
         out += &format!("<i style=\"left:{:.5}%\">{}</i>", scale.at(tick), time(tick));
@@ -136,8 +137,8 @@ fn chart(run: &Run, number: usize, scale: &Scale) -> String {
     for band in &timeline.bands {
         let (name, place) = (escaped(&band.name), scale.place(band.start, band.end));
         out += &format!(
-            "<div class=\"band\" style=\"{place};--row:{}\" title=\"region {name}, {}\">\
-             <span>{name}</span></div>",
+            "<div class=\"band\" style=\"{place};--row:{0}\" role=\"img\" title=\"region {name}, {1}\" \
+             aria-label=\"region {name}, {1}\"><span>{name}</span></div>",
             band.row,
             time(band.end - band.start)
         );
@@ -186,25 +187,26 @@ fn button(timeline: &Timeline, run: usize, index: usize, bar: &Bar, scale: &Scal
     )
 }
 
-/// How far down in its lane a bar's middle is: as in the style sheet.
-const MIDDLE: f64 = 32.0 / 48.0;
+/// How far down in its lane a bar begins and ends: as in the style sheet.
+const TOP: f64 = 20.0 / 48.0;
+const BOTTOM: f64 = 44.0 / 48.0;
 
 /// Waits as arrows, races as red lines. The drawing is stretched over the lanes; what must keep its
 /// shape, the arrows' heads, is no part of it.
 fn links(timeline: &Timeline, scale: &Scale) -> String {
     let height = timeline.lanes.len() * 1000;
-    let y = |lane: usize| (lane as f64 + MIDDLE) * 1000.0;
+    let y = |lane: usize, part: f64| (lane as f64 + part) * 1000.0;
     let mut lines = String::new();
     let mut heads = String::new();
     for arrow in &timeline.arrows {
-        let ((x1, y1), (x2, y2)) = (
-            (scale.at(arrow.from.at), y(arrow.from.lane)),
-            (scale.at(arrow.to.at), y(arrow.to.lane)),
-        );
+        let down = arrow.to.lane > arrow.from.lane;
+        let (out, into) = if down { (BOTTOM, TOP) } else { (TOP, BOTTOM) };
+        let (x1, y1) = (scale.at(arrow.from.at), y(arrow.from.lane, out));
+        let (x2, y2) = (scale.at(arrow.to.at), y(arrow.to.lane, into));
         lines += &format!(
             "<line class=\"wait\" x1=\"{x1:.5}\" y1=\"{y1:.0}\" x2=\"{x2:.5}\" y2=\"{y2:.0}\"/>"
         );
-        let turn = if y2 > y1 { "down" } else { "up" };
+        let turn = if down { "down" } else { "up" };
         heads += &format!(
             "<i class=\"head {turn}\" style=\"left:{x2:.5}%;top:{:.3}%\"></i>",
             y2 / height as f64 * 100.0
@@ -216,9 +218,9 @@ fn links(timeline: &Timeline, scale: &Scale) -> String {
         lines += &format!(
             "<line class=\"race\" x1=\"{:.5}\" y1=\"{:.0}\" x2=\"{:.5}\" y2=\"{:.0}\"/>",
             middle(one),
-            y(one.lane),
+            y(one.lane, (TOP + BOTTOM) / 2.0),
             middle(other),
-            y(other.lane),
+            y(other.lane, (TOP + BOTTOM) / 2.0),
         );
     }
     format!(
@@ -231,8 +233,8 @@ fn links(timeline: &Timeline, scale: &Scale) -> String {
 fn findings(run: &Run, number: usize) -> String {
     let timeline = &run.timeline;
     let mut out = format!(
-        "<section class=\"findings\" aria-label=\"{0}: findings\">\n<h2>{0}</h2>\n",
-        escaped(&run.whose)
+        "<section class=\"findings\" aria-label=\"{0}\">\n<h2>{0}</h2>\n",
+        escaped(&run.heading())
     );
     for remark in run.remarks.iter().chain(&timeline.remarks) {
         out += &format!("<p>{}</p>\n", escaped(remark));
@@ -244,7 +246,9 @@ fn findings(run: &Run, number: usize) -> String {
         out += &format!("<pre class=\"raced\">{}</pre>\n", escaped(&race.text));
         if let Some((one, other)) = race.bars {
             let show = |bar: usize, which: &str| {
-                format!("<button type=\"button\" data-show=\"{number}-{bar}\">Show {which}</button> ")
+                format!(
+                    "<button type=\"button\" data-show=\"{number}-{bar}\">Show {which}</button> "
+                )
             };
             out += &format!("<p>{}{}</p>\n", show(one, "(1)"), show(other, "(2)"));
         }
@@ -255,7 +259,8 @@ fn findings(run: &Run, number: usize) -> String {
         .enumerate()
         .filter(|(_, bar)| bar.kind == Kind::Held)
         .map(|(index, bar)| {
-            let at = bar.at.as_ref().map(|at| format!(" <code>{}</code>", escaped(&at.to_string())));
+            let at =
+                bar.at.as_ref().map(|at| format!(" <code>{}</code>", escaped(&at.to_string())));
             format!(
                 "<li>{}{} {} <button type=\"button\" data-show=\"{number}-{index}\" \
                  aria-label=\"Show {0}\">Show</button></li>\n",
@@ -304,14 +309,79 @@ fn table(run: &Run, number: usize) -> String {
             when(bar.end - bar.start),
             notes.join(" "),
         ];
-        out += &format!(
-            "<tr id=\"{number}-{index}\"><th scope=\"row\">{}</th>",
-            escaped(&bar.name)
-        );
+        out +=
+            &format!("<tr id=\"{number}-{index}\"><th scope=\"row\">{}</th>", escaped(&bar.name));
         for cell in cells {
             out += &format!("<td>{}</td>", escaped(&cell));
         }
         out += "</tr>\n";
     }
     out + "</tbody>\n</table>\n</div>\n</details>\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+
+    #[test]
+    fn names_are_text_and_never_markup() {
+        let page = page(&sample::picture());
+        for markup in ["<b>overwrite", "stream <b>", "<sum>", "<i>markup", "& \"b\""] {
+            assert!(!page.contains(markup), "{markup}");
+            assert!(page.contains(&escaped(markup)), "{markup}");
+        }
+        assert_eq!(escaped("<a b='c' d=\"e\">&"), "&lt;a b=&#39;c&#39; d=&quot;e&quot;&gt;&amp;");
+    }
+
+    #[test]
+    fn nothing_is_fetched() {
+        let page = page(&sample::picture());
+        for fetch in ["http://", "https://", "src=", "href=", "url(", "@import", "fetch("] {
+            assert!(!page.contains(fetch), "{fetch}");
+        }
+        assert!(page.contains("default-src 'none'"));
+    }
+
+    #[test]
+    fn every_bar_is_a_named_button_with_a_row_of_the_table() {
+        let picture = sample::picture();
+        let page = page(&picture);
+        let bars: usize = picture.runs.iter().map(|run| run.timeline.bars.len()).sum();
+        let (markup, _script) = page.split_once("<script>").expect("there is a script");
+        let rows: Vec<&str> = markup
+            .split("data-row=\"")
+            .skip(1)
+            .map(|rest| rest.split('"').next().unwrap_or_default())
+            .collect();
+        assert_eq!(rows.len(), bars);
+        for row in rows {
+            assert_eq!(page.matches(&format!("<tr id=\"{row}\">")).count(), 1, "{row}");
+        }
+        assert!(
+            page.contains("aria-label=\"kernel sum, 100.000 us from 112.000 us, in a race, on")
+        );
+        assert!(page.contains("line 13</span>"));
+    }
+
+    #[test]
+    fn both_runs_have_one_scale() {
+        let page = page(&sample::picture());
+        let places: Vec<&str> = page
+            .split("class=\"bar kernel\" style=\"")
+            .skip(1)
+            .map(|rest| rest.split('"').next().unwrap_or_default())
+            .collect();
+        let (yours, solutions) = places.split_at(places.len() / 2);
+        assert!(!yours.is_empty());
+        assert_eq!(yours, solutions);
+    }
+
+    #[test]
+    fn waits_are_arrows_and_races_are_lines() {
+        let page = page(&sample::picture());
+        assert_eq!(page.matches("<line class=\"wait\"").count(), 2);
+        assert_eq!(page.matches("<i class=\"head down\"").count(), 2);
+        assert_eq!(page.matches("<line class=\"race\"").count(), 2);
+    }
 }

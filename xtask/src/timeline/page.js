@@ -77,7 +77,7 @@
       const [term, text] = [document.createElement("dt"), document.createElement("dd")];
       term.textContent = names[index];
       text.textContent = cell.textContent;
-      if (["Notes", "Line"].includes(names[index])) pair.className = "long";
+      pair.className = names[index].toLowerCase();
       pair.append(term, text);
       list.append(pair);
     });
@@ -95,7 +95,10 @@
       nav.append(button);
     }
     details.hidden = false;
-    details.replaceChildren(title, list, nav);
+    const top = document.createElement("div");
+    top.className = "top";
+    top.append(title, nav);
+    details.replaceChildren(top, list);
   }
 
   const laneOf = (bar) => lanes.findIndex((lane) => lane.includes(bar));

@@ -121,3 +121,76 @@ impl Process<'_> {
 fn length(start: i64, end: i64) -> f64 {
     end.saturating_sub(start).max(0) as f64 / 1e3
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::sample;
+    use super::*;
+
+    fn events() -> Vec<Value> {
+        let text = document(&sample::picture()).to_string();
+        let read: Value = serde_json::from_str(&text).expect("it is JSON");
+        read["traceEvents"].as_array().expect("there are events").clone()
+    }
+
+    #[test]
+    fn every_event_has_its_times_and_its_track() {
+        let events = events();
+        let mut counts = BTreeMap::new();
+        for event in &events {
+            let phase = event["ph"].as_str().expect("a phase");
+            *counts.entry(phase.to_owned()).or_insert(0) += 1;
+            assert!(event["pid"].is_u64() && event["tid"].is_u64(), "{event}");
+            if phase != "M" {
+                assert!(event["ts"].as_f64().is_some_and(|at| at >= 0.0), "{event}");
+                let named = events.iter().any(|name| {
+                    name["name"] == "thread_name"
+                        && (&name["pid"], &name["tid"]) == (&event["pid"], &event["tid"])
+                });
+                assert!(named, "its track has no name: {event}");
+            }
+            if phase == "X" {
+                assert!(event["dur"].as_f64().is_some_and(|length| length >= 0.0), "{event}");
+            }
+        }
+        let runs = sample::picture().runs;
+        let slices: usize =
+            runs.iter().map(|r| r.timeline.bars.len() + r.timeline.bands.len()).sum();
+        assert_eq!((counts["X"], counts["s"], counts["f"]), (slices, 2, 2));
+    }
+
+    #[test]
+    fn flows_have_both_ends_each_in_a_slice_of_its_track() {
+        let events = events();
+        let at = |event: &Value, field: &str| event[field].as_f64().expect("a number");
+        let mut ends: BTreeMap<u64, Vec<&Value>> = BTreeMap::new();
+        for flow in events.iter().filter(|event| event["cat"] == "wait") {
+            ends.entry(flow["id"].as_u64().expect("an id")).or_default().push(flow);
+            let inside = events.iter().any(|slice| {
+                slice["ph"] == "X"
+                    && (&slice["pid"], &slice["tid"]) == (&flow["pid"], &flow["tid"])
+                    && at(slice, "ts") <= at(flow, "ts")
+                    && at(flow, "ts") < at(slice, "ts") + at(slice, "dur")
+            });
+            assert!(inside, "no slice is open: {flow}");
+        }
+        assert_eq!(ends.len(), 2);
+        for ends in ends.values() {
+            let [start, end] = ends[..] else { panic!("{ends:?}") };
+            assert_eq!((&start["ph"], &end["ph"]), (&json!("s"), &json!("f")));
+            assert!(at(start, "ts") <= at(end, "ts"));
+        }
+    }
+
+    #[test]
+    fn a_race_is_told_on_both_slices() {
+        let raced: Vec<String> = events()
+            .iter()
+            .filter(|event| event["args"]["races"].is_array())
+            .map(|event| event["name"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        assert_eq!(raced, ["kernel sum", "kernel <b>overwrite"].repeat(2));
+    }
+}

@@ -20,7 +20,7 @@ pub fn page(picture: &Picture) -> String {
     let span = picture.span();
     for run in &picture.runs {
         out.push('\n');
-        line(&mut out, &format!("{}, on {}", run.whose, run.device.name));
+        line(&mut out, &format!("{}, on {}", run.heading(), run.device.name));
         write_run(&mut out, run, span);
     }
     let bars = || picture.runs.iter().flat_map(|run| &run.timeline.bars);
@@ -64,9 +64,8 @@ fn write_run(out: &mut String, run: &Run, span: (i64, i64)) {
     }
     section(out, "operations", operations(timeline));
     section(out, "stream waits", waits(timeline));
-    let held = timeline.held().map(|bar| {
-        format!("{}{}  {}", bar.name, place(bar), bar.notes.join(" "))
-    });
+    let held =
+        timeline.held().map(|bar| format!("{}{}  {}", bar.name, place(bar), bar.notes.join(" ")));
     section(out, "where the host was held", held.collect());
     section(out, "races", timeline.races.iter().map(|race| race.text.clone()).collect());
 }
@@ -190,4 +189,34 @@ fn axis(span: (i64, i64)) -> String {
     }
     let cells: String = cells.into_iter().collect();
     format!("{:LABEL$} {}\n", "", cells.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+
+    #[test]
+    fn a_run_as_text() {
+        let mut picture = sample::picture();
+        picture.runs.truncate(1);
+        insta::assert_snapshot!(page(&picture));
+    }
+
+    #[test]
+    fn no_line_is_too_wide_whatever_the_names() {
+        let mut picture = sample::picture();
+        let long = "a stream whose name \u{e9}\u{e9}\u{e9} is far too long ".repeat(4);
+        picture.title = long.clone();
+        for run in &mut picture.runs {
+            run.timeline.lanes.iter_mut().for_each(|lane| lane.name = long.clone());
+            run.timeline.bands.iter_mut().for_each(|band| band.name = long.clone());
+            run.timeline.bars.iter_mut().for_each(|bar| bar.name = long.clone());
+        }
+        let page = page(&picture);
+        assert!(page.lines().count() > 40, "{page}");
+        for line in page.lines() {
+            assert!(line.chars().count() <= WIDTH, "{line}");
+        }
+    }
 }
