@@ -294,10 +294,8 @@ fn table(run: &Run, number: usize) -> String {
     for (index, bar) in timeline.bars.iter().enumerate() {
         let when = |at: i64| if bar.times_known { time(at) } else { "not known".to_owned() };
         let mut notes = bar.notes.clone();
-        notes.extend(bar.races.iter().map(|race| {
-            let text = &timeline.races[*race].text;
-            format!("Races: {}.", text.lines().next().unwrap_or_default())
-        }));
+        // Of their own lines, as the report sets them.
+        notes.extend(bar.races.iter().map(|race| timeline.races[*race].text.clone()));
         let cells = [
             bar.kind.name().to_owned(),
             timeline.lanes[bar.lane].name.clone(),
@@ -307,7 +305,7 @@ fn table(run: &Run, number: usize) -> String {
             when(bar.start),
             when(bar.end),
             when(bar.end - bar.start),
-            notes.join(" "),
+            notes.join("\n"),
         ];
         out +=
             &format!("<tr id=\"{number}-{index}\"><th scope=\"row\">{}</th>", escaped(&bar.name));
