@@ -12,5 +12,6 @@ pub mod next;
 pub mod ptx;
 pub mod reset;
 pub mod solution;
+pub mod trace;
 pub mod verify;
 pub mod watch;

@@ -19,6 +19,7 @@ mod sources;
 mod state;
 mod submission;
 mod text;
+mod timeline;
 
 use std::process::ExitCode;
 
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => commands::doctor::run(&cli.root(), arguments),
         Command::Completions(arguments) => commands::completions::run(arguments),
         Command::Verify(arguments) => commands::verify::run(&cli.root(), arguments),
+        Command::Trace(arguments) => commands::trace::run(&cli.root(), arguments),
         Command::Judge(arguments) => commands::judge::run(arguments),
         Command::Bench => commands::bench::run(&cli.root()),
         Command::Ptx(arguments) => commands::ptx::run(&cli.root(), arguments),

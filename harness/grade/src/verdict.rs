@@ -303,8 +303,8 @@ pub struct Job {
     pub nonce: String,
     /// Where the verdict goes.
     pub verdict: PathBuf,
-    /// Where the trace goes, if it is wanted.
-    pub trace: Option<PathBuf>,
+    /// The folder that the traces go to, if they are wanted.
+    pub traces: Option<PathBuf>,
     /// What sizes, data and delays are drawn from.
     pub seed: u64,
 }
@@ -394,7 +394,7 @@ mod tests {
     #[test]
     fn a_sealed_nonce_does_not_read_as_itself() {
         let nonce = "0123456789abcdef".repeat(2);
-        let mut job = Job { nonce: nonce.clone(), verdict: PathBuf::new(), trace: None, seed: 1 };
+        let mut job = Job { nonce: nonce.clone(), verdict: PathBuf::new(), traces: None, seed: 1 };
         let sealed = Sealed::of(&mut job);
         assert_eq!(job.nonce, "");
         assert_ne!(sealed.bytes, nonce.as_bytes());
