@@ -61,6 +61,8 @@ pub enum Command {
     ///
     /// Exit codes: 0 all is as expected and no trace has a race, 1 something is not.
     Judge(JudgeArguments),
+    /// Makes a new exercise that `verify` accepts, with marked gaps to fill.
+    New(NewArguments),
     /// Measures the speed targets and prints one table.
     Bench,
     /// Makes the kernels' PTX anew from their CUDA C++ sources.
@@ -190,6 +192,16 @@ pub struct VerifyArguments {
 
     #[command(flatten)]
     pub run: RunArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct NewArguments {
+    /// Its name, which is that of its crate: lower-case words with underscores.
+    pub name: String,
+
+    /// Its place in the course; behind the last exercise without it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=99))]
+    pub number: Option<u32>,
 }
 
 #[derive(Debug, Args)]

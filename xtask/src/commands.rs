@@ -8,6 +8,7 @@ pub mod explain;
 pub mod hint;
 pub mod judge;
 pub mod list;
+pub mod new;
 pub mod next;
 pub mod ptx;
 pub mod reset;

@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         Command::Completions(arguments) => commands::completions::run(arguments),
         Command::Verify(arguments) => commands::verify::run(&cli.root(), arguments),
         Command::Judge(arguments) => commands::judge::run(arguments),
+        Command::New(arguments) => commands::new::run(&cli.root(), arguments),
         Command::Bench => commands::bench::run(&cli.root()),
         Command::Ptx(arguments) => commands::ptx::run(&cli.root(), arguments),
     };

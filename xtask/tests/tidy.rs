@@ -224,6 +224,18 @@ fn every_starter_is_kept() {
     assert_eq!(differing, Vec::<String>::new(), "these starters are not kept; the commands do it");
 }
 
+/// `cargo xtask new` marks what its author has to write.
+#[test]
+fn no_gap_is_left() {
+    let mut left = Vec::new();
+    for file in files("exercises").into_iter().chain(files("solutions")) {
+        let text = read(&file);
+        let lines = text.lines().enumerate().filter(|(_, line)| line.contains("GAP:"));
+        left.extend(lines.map(|(index, _)| format!("{}:{}", shown(&file), index + 1)));
+    }
+    assert_eq!(left, Vec::<String>::new(), "these gaps are not filled");
+}
+
 /// Whether the `lib.rs` beside a file declares it as a module.
 fn is_module(file: &Path, name: &str) -> bool {
     let lib = read(&file.with_file_name("lib.rs"));

@@ -39,6 +39,7 @@ fn diagnoses_and_helps_fit() {
         "judge",
         "verify",
         "bench",
+        "new",
         "ptx",
     ] {
         assert!(fits(&root, &["help", command]) >= 3, "{command}");

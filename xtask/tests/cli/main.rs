@@ -3,6 +3,7 @@
 mod check;
 mod columns;
 mod learner;
+mod new;
 mod state;
 mod terminal;
 mod verify;
