@@ -230,7 +230,13 @@ fn no_gap_is_left() {
     let mut left = Vec::new();
     for file in files("exercises").into_iter().chain(files("solutions")) {
         let text = read(&file);
-        let lines = text.lines().enumerate().filter(|(_, line)| line.contains("GAP:"));
+        // In Rust it stands in comments; a constant may have the name.
+        let is_rust = file.extension().is_some_and(|extension| extension == "rs");
+        let prose = |line: &str| match is_rust {
+            true => line.find("//").map_or(String::new(), |at| line[at..].to_owned()),
+            false => line.to_owned(),
+        };
+        let lines = text.lines().enumerate().filter(|(_, line)| prose(line).contains("GAP:"));
         left.extend(lines.map(|(index, _)| format!("{}:{}", shown(&file), index + 1)));
     }
     assert_eq!(left, Vec::<String>::new(), "these gaps are not filled");
