@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use streamlings_trace::blocks::{Reason, blocks};
+use streamlings_trace::order::clock::Epoch;
+use streamlings_trace::order::edges::Edges;
 use streamlings_trace::order::races;
 use streamlings_trace::order::report::Race;
-use streamlings_trace::{Item, Op, Trace};
+use streamlings_trace::{Call, Item, Op, Trace};
 
 /// What a run's record says of a snippet's lines, which count from 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +21,9 @@ pub struct Key {
     /// How many races there are, counting those of two lines on different memory as two, and those that
     /// belong to no line.
     pub conflicts: usize,
+    /// Whether some line waits for what the host has waited for already: whether that still holds it
+    /// could be argued.
+    pub waits_again: bool,
 }
 
 impl Key {
@@ -44,9 +49,38 @@ impl Key {
                 key.races.push(((earlier.line as usize, later.line as usize), race));
             }
         }
+        key.waits_again = waits_again(trace);
         key.conflicts = races(&without_lines(trace)).len();
         key
     }
+}
+
+/// Whether some synchronize waits for no work but what the host knows to be over.
+fn waits_again(trace: &Trace) -> bool {
+    let mut edges = Edges::new();
+    let mut work: Vec<Epoch> = Vec::new();
+    for item in &trace.items {
+        let call = match item {
+            // What a query finds depends on how fast the device is.
+            Item::Call(Call { op: Op::EventQuery { .. } | Op::StreamQuery { .. }, .. }) => continue,
+            Item::Call(call) => call,
+            _ => continue,
+        };
+        let awaited = match call.op {
+            Op::StreamSync { stream } => Some(edges.on_stream(stream, call.thread, call.entered)),
+            Op::EventSync { event } => edges.at_event(event, call.thread, call.entered),
+            _ => None,
+        };
+        if let Some(awaited) = awaited {
+            let known = edges.host(call.thread);
+            if !work.iter().any(|work| awaited.covers(*work) && !known.covers(*work)) {
+                return true;
+            }
+        }
+        let epoch = edges.call(call);
+        work.extend(epoch.filter(|_| call.op.is_work()));
+    }
+    false
 }
 
 /// The trace with nothing known of who called: the analysis then tells races apart by the memory.
@@ -78,4 +112,31 @@ fn is_upkeep(op: &Op) -> bool {
             | Op::HostUnregister { .. }
             | Op::Other
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use streamlings_trace::case;
+
+    use super::*;
+
+    fn again(program: &str) -> bool {
+        waits_again(&case::trace(program).expect("it is a program"))
+    }
+
+    #[test]
+    fn a_second_wait_for_the_same_is_told() {
+        let busy = "stream a\nstream b\nalloc x 64\nalloc y 64\nwrite x on a\nwrite y on b\n";
+        let of = |rest: &str| again(&format!("{busy}{rest}\nexpect clean"));
+        assert!(!of("sync a\nsync b"));
+        assert!(of("sync a\nsync a"));
+        assert!(!of("sync a\nwrite x on a\nsync a"));
+        assert!(of("record e on a\nwrite x on a\nsync a\nwait e"));
+        assert!(of("record e on a\nwait e\nsync a"));
+        assert!(!of("record e on a\nsync b\nwait e"));
+        // Who waits for a stream that has waited for another one knows of both.
+        assert!(of("record e on a\nwait e on b\nwrite x on b\nsync b\nwait e"));
+        // A successful query tells nothing that the code does not.
+        assert!(!of("query a done\nsync a"));
+    }
 }

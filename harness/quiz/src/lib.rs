@@ -90,7 +90,7 @@ fn answer(question: Question, key: &Key) -> Option<Vec<usize>> {
     match question {
         Question::Holding => {
             let lines: Vec<usize> = key.holding.keys().copied().collect();
-            (lines.len() <= MOST).then_some(lines)
+            (lines.len() <= MOST && !key.waits_again).then_some(lines)
         }
         Question::Wait => match (key.conflicts, &key.races[..]) {
             (0, []) => Some(Vec::new()),

@@ -59,7 +59,9 @@ fn record(device: &Device, snippet: &Snippet) -> Result<Trace> {
     device.synchronize()?;
     recording::begin(recording::Options::default());
     recording::mark(MarkKind::NameBuffer { range: pinned, name: "pinned".to_owned() });
-    let result = machine.all(snippet);
+    // Both streams are busy when the first line comes.
+    let busy = spin(SPIN).and_then(|()| with_stream(&machine.side, || spin(SPIN)));
+    let result = busy.and_then(|()| machine.all(snippet));
     // Everything lives until the device is idle.
     let result = result.and_then(|()| device.synchronize());
     let trace = recording::finish();
