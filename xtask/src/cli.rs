@@ -45,6 +45,8 @@ pub enum Command {
     Solution(SolutionArguments),
     /// Puts an exercise's starter back, and keeps your code beside.
     Reset(ResetArguments),
+    /// Shows snippets, and asks which lines hold the host or lack a wait; ends with your score.
+    Quiz(QuizArguments),
     /// Looks at the device, the driver and the toolchain, and says what to do about each fault.
     ///
     /// Exit codes: 0 all is usable, 1 something is not.
@@ -142,6 +144,17 @@ pub struct ResetArguments {
     /// Does not ask.
     #[arg(long)]
     pub yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct QuizArguments {
+    /// Asks the snippets from this seed on; the seeds of a sitting follow each other.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Ends after so many.
+    #[arg(long, value_name = "N")]
+    pub count: Option<u64>,
 }
 
 #[derive(Debug, Args)]

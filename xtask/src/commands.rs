@@ -11,6 +11,7 @@ pub mod list;
 pub mod new;
 pub mod next;
 pub mod ptx;
+pub mod quiz;
 pub mod reset;
 pub mod solution;
 pub mod verify;

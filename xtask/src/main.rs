@@ -32,6 +32,7 @@ fn main() -> ExitCode {
             return;
         }
         streamlings_grade::supervise::end_all();
+        commands::quiz::say_score();
         std::process::exit(i32::from(Exit::Interrupted.code()));
     });
     if let Err(error) = handler {
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Explain(arguments) => commands::explain::run(&cli.root(), arguments),
         Command::Solution(arguments) => commands::solution::run(&cli.root(), arguments),
         Command::Reset(arguments) => commands::reset::run(&cli.root(), arguments),
+        Command::Quiz(arguments) => commands::quiz::run(&cli.root(), arguments),
         Command::Doctor(arguments) => commands::doctor::run(&cli.root(), arguments),
         Command::Completions(arguments) => commands::completions::run(arguments),
         Command::Verify(arguments) => commands::verify::run(&cli.root(), arguments),

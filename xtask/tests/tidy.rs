@@ -140,6 +140,9 @@ fn dependencies_point_one_way() {
             "streamlings-tensor" => {
                 &["streamlings-trace", "streamlings-driver", "streamlings-kernels"]
             }
+            "streamlings-quiz" => {
+                &["streamlings-trace", "streamlings-driver", "streamlings-tensor"]
+            }
             "streamlings" => &[
                 "streamlings-trace",
                 "streamlings-driver",

@@ -34,6 +34,7 @@ fn diagnoses_and_helps_fit() {
         "explain",
         "solution",
         "reset",
+        "quiz",
         "doctor",
         "completions",
         "judge",

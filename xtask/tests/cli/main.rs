@@ -4,6 +4,7 @@ mod check;
 mod columns;
 mod learner;
 mod new;
+mod quiz;
 mod state;
 mod terminal;
 mod verify;

@@ -6,11 +6,7 @@ use std::process::Command;
 use tempfile::TempDir;
 use toml::{Table, Value};
 
-use crate::workspace::{RIGHT, command, workspace, write, xtask};
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace")
-}
+use crate::workspace::{RIGHT, command, root, target, workspace, write, xtask};
 
 /// A workspace of the first exercise alone, on this one's harness, with its profiles and its flags: what was built
 /// here needs no building there.
@@ -57,11 +53,6 @@ fn absolute(path: Option<&mut Value>) {
     if let Some(Value::String(path)) = path {
         *path = root().join(&*path).display().to_string();
     }
-}
-
-/// The folder that this test was built in.
-fn target() -> &'static Path {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is in the target folder")
 }
 
 #[test]
