@@ -199,6 +199,10 @@ impl RunArguments {
 
 #[derive(Debug, Args)]
 pub struct VerifyArguments {
+    /// Exercises, by number, name or path: only these, and no tests of our own crates.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+
     /// Leaves out the tests of our own crates.
     #[arg(long)]
     pub only_exercises: bool,

@@ -148,10 +148,8 @@ fn said(number: u32, files: &[(String, String)]) -> String {
         }
     }
     let next = format!(
-        "{} to fill. `cargo xtask check {number}` grades the starter, `cargo xtask check --solutions \
-         {number}` the solution, and `cargo xtask verify --only-exercises` holds every mutant to its \
-         diagnosis. Keep the starter in solutions/ the same as src/; add a row to the table of \
-         README.md.",
+        "{} to fill. `cargo xtask check {number}` grades the starter, and `cargo xtask verify {number}` \
+         holds starter, solution and mutants to what they must get. CONTRIBUTING.md says more.",
         text::counted(gaps, "gap")
     );
     said + &text::wrapped(&next, "") + "\n"

@@ -89,14 +89,15 @@ impl Counts {
 /// # Errors
 /// Where the course cannot be read, or cargo cannot be run.
 pub fn run(root: &Path, arguments: &VerifyArguments) -> anyhow::Result<Exit> {
-    let course = Course::read(root)?;
+    let mut course = Course::read(root)?;
+    course.exercises = course.select(&arguments.names)?.into_iter().cloned().collect();
     let supervisor = supervisor(&arguments.run);
     let mut total = Counts::default();
     let mut section = |name: &str, counts: Counts| {
         anstream::println!("{name:<10} {}", counts.line());
         total.add(counts);
     };
-    if !arguments.only_exercises {
+    if !arguments.only_exercises && arguments.names.is_empty() {
         section("crates", crates(root)?);
     }
     let exercises: Vec<&Exercise> = course.exercises.iter().collect();
