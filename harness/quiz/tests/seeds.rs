@@ -1,8 +1,11 @@
-//! Quizzes of 300 seeds: the same each time, of every kind, and fit to be read.
+//! Quizzes of 300 seeds: the same each time, of every kind, and fit to be read. On the emulated device,
+//! whatever else there is: that is where a learner's quizzes run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
+use libtest_mimic::{Arguments, Trial};
 use streamlings_quiz::key::Key;
 use streamlings_quiz::snippet::Snippet;
 use streamlings_quiz::{Question, Quiz, quiz};
@@ -11,6 +14,36 @@ const SEEDS: std::ops::Range<u64> = 0..300;
 
 /// How many kinds of operation there are.
 const KINDS: usize = 46;
+
+const DEVICE: &str = "STREAMLINGS_DEVICE";
+
+fn main() -> ExitCode {
+    if std::env::var(DEVICE).as_deref() != Ok("emulated") {
+        let mut again = Command::new(std::env::current_exe().expect("it has a path"));
+        let again = again.args(std::env::args_os().skip(1)).env(DEVICE, "emulated");
+        let passed = again.status().is_ok_and(|status| status.success());
+        return if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    let tests: [(&str, fn()); 4] = [
+        ("a_seed_gives_the_same_whatever_came_before", a_seed_gives_the_same_whatever_came_before),
+        ("quizzes_are_of_every_kind_and_differ", quizzes_are_of_every_kind_and_differ),
+        (
+            "every_operation_is_seen_with_and_without_effect",
+            every_operation_is_seen_with_and_without_effect,
+        ),
+        (
+            "code_and_explanations_fit_and_name_no_address",
+            code_and_explanations_fit_and_name_no_address,
+        ),
+    ];
+    let trial = |(name, test): (&str, fn())| {
+        Trial::test(name, move || {
+            test();
+            Ok(())
+        })
+    };
+    libtest_mimic::run(&Arguments::from_args(), tests.map(trial).into()).exit_code()
+}
 
 fn drawn(seed: u64) -> (Quiz, Snippet, Key) {
     quiz(seed).unwrap_or_else(|error| panic!("seed {seed}: {error}"))
@@ -21,7 +54,6 @@ fn all() -> &'static [(Quiz, Snippet, Key)] {
     ALL.get_or_init(|| SEEDS.map(drawn).collect())
 }
 
-#[test]
 fn a_seed_gives_the_same_whatever_came_before() {
     for first in all().iter().rev() {
         let again = drawn(first.0.seed);
@@ -31,7 +63,6 @@ fn a_seed_gives_the_same_whatever_came_before() {
     }
 }
 
-#[test]
 fn quizzes_are_of_every_kind_and_differ() {
     let mut kinds: BTreeMap<(Question, usize), usize> = BTreeMap::new();
     for (quiz, ..) in all() {
@@ -56,7 +87,6 @@ fn quizzes_are_of_every_kind_and_differ() {
     assert!(races().any(|race| race.buffer.as_deref() == Some("pinned")));
 }
 
-#[test]
 fn every_operation_is_seen_with_and_without_effect() {
     #[derive(Default)]
     struct Seen {
@@ -98,7 +128,6 @@ fn every_operation_is_seen_with_and_without_effect() {
     insta::assert_snapshot!(table);
 }
 
-#[test]
 fn code_and_explanations_fit_and_name_no_address() {
     for (quiz, ..) in all() {
         let lines = [&quiz.head[..], &quiz.body[..], &quiz.tail[..]].concat();
