@@ -1,13 +1,15 @@
 //! What the record says of each line: whether it held the host, and what nothing orders.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use streamlings_trace::blocks::{Reason, blocks};
 use streamlings_trace::order::clock::Epoch;
 use streamlings_trace::order::edges::Edges;
 use streamlings_trace::order::races;
 use streamlings_trace::order::report::Race;
-use streamlings_trace::{Call, Item, Op, Trace};
+use streamlings_trace::{
+    Access, AccessKind, Call, Item, Mark, MarkKind, NameId, Op, Range, Seq, StreamId, Trace,
+};
 
 /// What a run's record says of a snippet's lines, which count from 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +23,9 @@ pub struct Key {
     /// How many races there are, counting those of two lines on different memory as two, and those that
     /// belong to no line.
     pub conflicts: usize,
+    /// How many tensors were dropped too early for the next one to get their memory at once, whether or not
+    /// one did.
+    pub dropped_early: usize,
     /// Whether some line waits for what the host has waited for already: whether that still holds it
     /// could be argued.
     pub waits_again: bool,
@@ -50,8 +55,14 @@ impl Key {
             }
         }
         key.waits_again = waits_again(trace);
+        key.dropped_early = dropped_early(trace);
         key.conflicts = races(&without_lines(trace)).len();
         key
+    }
+
+    /// How many of the races are on memory that was handed out again.
+    pub fn reuses(&self) -> usize {
+        self.races.iter().filter(|(_, race)| race.reuse.is_some()).count()
     }
 }
 
@@ -83,13 +94,75 @@ fn waits_again(trace: &Trace) -> bool {
     false
 }
 
+/// How many of the blocks that lines hand back could not be used again at once by the stream that they
+/// belong to: each is handed out again here on the spot, and written.
+fn dropped_early(trace: &Trace) -> usize {
+    let mut trace = without_lines_but(trace, |mark| matches!(mark, MarkKind::BlockBack { .. }));
+    let mut homes: BTreeMap<u64, StreamId> = BTreeMap::new();
+    let (mut items, mut tried) = (Vec::new(), BTreeSet::new());
+    for item in trace.items {
+        let mark = match &item {
+            Item::Mark(mark) => mark.clone(),
+            _ => {
+                items.push(item);
+                continue;
+            }
+        };
+        items.push(item);
+        match mark.kind {
+            MarkKind::BlockOut { range, stream } => {
+                homes.insert(range.start, stream);
+            }
+            MarkKind::BlockBack { range } if mark.stack.is_some() => {
+                let Some(&stream) = homes.get(&range.start) else { continue };
+                let next = |step| Seq(mark.seq.0 + step);
+                let again = |step, kind| {
+                    Item::Mark(Mark { seq: next(step), kind, stack: None, ..mark.clone() })
+                };
+                items.push(again(1, MarkKind::BlockOut { range, stream }));
+                items.push(Item::Call(write(next(2), &mark, range, stream)));
+                items.push(again(3, MarkKind::BlockBack { range }));
+                tried.insert(next(2));
+            }
+            _ => {}
+        }
+    }
+    trace.items = items;
+    races(&trace).iter().filter(|race| tried.contains(&race.later.seq)).count()
+}
+
+/// A kernel that writes memory, launched where a mark is.
+fn write(seq: Seq, mark: &Mark, range: Range, stream: StreamId) -> Call {
+    let (kernel, function) = (NameId(u32::MAX), NameId(u32::MAX));
+    let accesses = vec![Access { range, kind: AccessKind::Write }];
+    let op = Op::Launch { stream, kernel, accesses, assumed: false, blocks: 1 };
+    let (thread, entered, left) = (mark.thread, mark.at, mark.at);
+    Call {
+        seq,
+        thread,
+        function,
+        entered,
+        left,
+        result: 0,
+        op,
+        stack: None,
+        waited: None,
+        ran: None,
+    }
+}
+
 /// The trace with nothing known of who called: the analysis then tells races apart by the memory.
 fn without_lines(trace: &Trace) -> Trace {
+    without_lines_but(trace, |_| false)
+}
+
+/// The same, but for some marks.
+fn without_lines_but(trace: &Trace, kept: impl Fn(&MarkKind) -> bool) -> Trace {
     let mut trace = trace.clone();
     for item in &mut trace.items {
         match item {
             Item::Call(call) => call.stack = None,
-            Item::Mark(mark) => mark.stack = None,
+            Item::Mark(mark) if !kept(&mark.kind) => mark.stack = None,
             _ => {}
         }
     }
@@ -138,5 +211,28 @@ mod tests {
         assert!(of("record e on a\nwait e on b\nwrite x on b\nsync b\nwait e"));
         // A successful query tells nothing that the code does not.
         assert!(!of("query a done\nsync a"));
+    }
+
+    #[test]
+    fn what_was_dropped_too_early_is_counted() {
+        let early = |rest: &str| {
+            let program = format!(
+                "stream a\nstream side\nout b 64 for a\nwrite b on a\nrecord e on a\n\
+                 wait e on side\n{rest}\nexpect clean"
+            );
+            let mut trace = case::trace(&program).expect("it is a program");
+            // As if each mark came from a line.
+            for item in &mut trace.items {
+                if let Item::Mark(mark) = item {
+                    mark.stack = Some(streamlings_trace::StackId(1));
+                }
+            }
+            dropped_early(&trace)
+        };
+        assert_eq!(early("read b on side\nback b"), 1);
+        assert_eq!(early("read b on side\nuse b on side\nback b"), 0);
+        assert_eq!(early("read b on side\nrecord f on side\nwait f on a\nback b"), 0);
+        assert_eq!(early("read b on a\nback b"), 0);
+        assert_eq!(early("read b on side"), 0);
     }
 }

@@ -92,6 +92,8 @@ fn answer(question: Question, key: &Key) -> Option<Vec<usize>> {
             let lines: Vec<usize> = key.holding.keys().copied().collect();
             (lines.len() <= MOST && !key.waits_again).then_some(lines)
         }
+        // What was dropped too early has to be handed out again, or one could argue about it.
+        Question::Wait if key.dropped_early != key.reuses() => None,
         Question::Wait => match (key.conflicts, &key.races[..]) {
             (0, []) => Some(Vec::new()),
             (1, [((earlier, later), _)]) if earlier != later => Some(vec![*earlier, *later]),
