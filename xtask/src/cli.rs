@@ -51,6 +51,8 @@ pub enum Command {
     Trace(TraceArguments),
     /// Puts an exercise's starter back, and keeps your code beside.
     Reset(ResetArguments),
+    /// Shows snippets, and asks which lines hold the host or lack a wait; ends with your score.
+    Quiz(QuizArguments),
     /// Looks at the device, the driver and the toolchain, and says what to do about each fault.
     ///
     /// Exit codes: 0 all is usable, 1 something is not.
@@ -67,6 +69,8 @@ pub enum Command {
     ///
     /// Exit codes: 0 all is as expected and no trace has a race, 1 something is not.
     Judge(JudgeArguments),
+    /// Makes a new exercise that `verify` accepts, with marked gaps to fill.
+    New(NewArguments),
     /// Measures the speed targets and prints one table.
     Bench,
     /// Makes the kernels' PTX anew from their CUDA C++ sources.
@@ -200,6 +204,17 @@ pub struct ResetArguments {
 }
 
 #[derive(Debug, Args)]
+pub struct QuizArguments {
+    /// Asks the snippets from this seed on; the seeds of a sitting follow each other.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Ends after so many.
+    #[arg(long, value_name = "N")]
+    pub count: Option<u64>,
+}
+
+#[derive(Debug, Args)]
 pub struct DoctorArguments {
     /// How the findings are written to standard output.
     #[arg(long, value_enum, default_value_t = Answer::Human)]
@@ -241,6 +256,10 @@ impl RunArguments {
 
 #[derive(Debug, Args)]
 pub struct VerifyArguments {
+    /// Exercises, by number, name or path: only these, and no tests of our own crates.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+
     /// Leaves out the tests of our own crates.
     #[arg(long)]
     pub only_exercises: bool,
@@ -251,6 +270,16 @@ pub struct VerifyArguments {
 
     #[command(flatten)]
     pub run: RunArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct NewArguments {
+    /// Its name, which is that of its crate: lower-case words with underscores.
+    pub name: String,
+
+    /// Its place in the course; behind the last exercise without it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=99))]
+    pub number: Option<u32>,
 }
 
 #[derive(Debug, Args)]

@@ -38,6 +38,7 @@ fn main() -> ExitCode {
             return;
         }
         streamlings_grade::supervise::end_all();
+        commands::quiz::say_score();
         std::process::exit(i32::from(Exit::Interrupted.code()));
     });
     if let Err(error) = handler {
@@ -52,11 +53,13 @@ fn main() -> ExitCode {
         Command::Explain(arguments) => commands::explain::run(&cli.root(), arguments),
         Command::Solution(arguments) => commands::solution::run(&cli.root(), arguments),
         Command::Reset(arguments) => commands::reset::run(&cli.root(), arguments),
+        Command::Quiz(arguments) => commands::quiz::run(&cli.root(), arguments),
         Command::Doctor(arguments) => commands::doctor::run(&cli.root(), arguments),
         Command::Completions(arguments) => commands::completions::run(arguments),
         Command::Verify(arguments) => commands::verify::run(&cli.root(), arguments),
         Command::Trace(arguments) => commands::trace::run(&cli.root(), arguments),
         Command::Judge(arguments) => commands::judge::run(arguments),
+        Command::New(arguments) => commands::new::run(&cli.root(), arguments),
         Command::Bench => commands::bench::run(&cli.root()),
         Command::Ptx(arguments) => commands::ptx::run(&cli.root(), arguments),
     };

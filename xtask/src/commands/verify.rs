@@ -98,7 +98,8 @@ impl Counts {
 /// # Errors
 /// Where the course cannot be read, or cargo cannot be run.
 pub fn run(root: &Path, arguments: &VerifyArguments) -> anyhow::Result<Exit> {
-    let course = Course::read(root)?;
+    let mut course = Course::read(root)?;
+    course.exercises = course.select(&arguments.names)?.into_iter().cloned().collect();
     let supervisor = supervisor(&arguments.run);
     let mut total = Counts::default();
     let mut section = |name: &str, counts: Counts| {
@@ -110,7 +111,7 @@ pub fn run(root: &Path, arguments: &VerifyArguments) -> anyhow::Result<Exit> {
         println!("{}", total.table_and_line());
         return Ok(if total.failed == 0 { Exit::Success } else { Exit::Unsolved });
     }
-    if !arguments.only_exercises {
+    if !arguments.only_exercises && arguments.names.is_empty() {
         section("crates", crates(root)?);
     }
     let exercises: Vec<&Exercise> = course.exercises.iter().collect();
@@ -119,7 +120,7 @@ pub fn run(root: &Path, arguments: &VerifyArguments) -> anyhow::Result<Exit> {
     let report = grade(&course, &exercises, Whose::Solution, &supervisor)?;
     section("solutions", solutions(&report));
     section("mutants", mutants(&course, &supervisor)?);
-    if hostile::are_here(&course) {
+    if arguments.names.is_empty() && hostile::are_here(&course) {
         section("hostile", hostile::run(&course, &supervisor)?);
     }
     println!("device     {}", device_name(report.device.as_ref()));

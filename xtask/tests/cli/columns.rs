@@ -34,12 +34,14 @@ fn diagnoses_and_helps_fit() {
         "explain",
         "solution",
         "reset",
+        "quiz",
         "doctor",
         "completions",
         "judge",
         "trace",
         "verify",
         "bench",
+        "new",
         "ptx",
     ] {
         assert!(fits(&root, &["help", command]) >= 3, "{command}");

@@ -3,6 +3,8 @@
 mod check;
 mod columns;
 mod learner;
+mod new;
+mod quiz;
 mod state;
 mod submissions;
 mod terminal;

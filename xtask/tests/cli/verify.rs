@@ -37,6 +37,11 @@ device     a stand-in
 ";
     assert_eq!((text.as_str(), code), (right, Some(0)));
 
+    // One exercise alone, and one that there is not.
+    let alone = xtask(root, &["verify", "sum"]);
+    assert_eq!(String::from_utf8_lossy(&alone.stdout), right);
+    assert_eq!(xtask(root, &["verify", "product"]).status.code(), Some(2));
+
     // A starter that passes, a solution that does not, a mutant that survives, one that nobody runs.
     write(root, "exercises/01_sum/src/lib.rs", RIGHT);
     write(root, &format!("{solution}/src/lib.rs"), WRONG);

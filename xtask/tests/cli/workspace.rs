@@ -48,6 +48,16 @@ pub fn answer() -> u32 {
 }
 "#;
 
+/// This workspace.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace")
+}
+
+/// The folder that this test was built in.
+pub fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is in the target folder")
+}
+
 /// A workspace with packages in these folders, and with these exercises, numbered from 1.
 pub fn workspace<const N: usize>(folders: [&str; N], exercises: &[(&str, &[u8])]) -> TempDir {
     let root = tempfile::tempdir().expect("a temporary folder");
