@@ -1,6 +1,7 @@
 //! The commands, one file each with one `run`.
 
 pub mod bench;
+pub mod bundle;
 pub mod check;
 pub mod completions;
 pub mod doctor;
@@ -12,5 +13,6 @@ pub mod next;
 pub mod ptx;
 pub mod reset;
 pub mod solution;
+pub mod unpacked;
 pub mod verify;
 pub mod watch;
