@@ -107,9 +107,8 @@ pub struct CheckArguments {
     #[command(flatten)]
     pub run: RunArguments,
 
-    /// How the report is written to standard output.
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    pub format: Format,
+    #[command(flatten)]
+    pub written: Written,
 
     /// Leaves out what is next and the completion criterion, for `watch`.
     #[arg(long, hide = true)]
@@ -169,9 +168,43 @@ pub struct BundledCheck {
     #[command(flatten)]
     pub run: RunArguments,
 
+    #[command(flatten)]
+    pub written: Written,
+}
+
+/// How and where a report is written.
+#[derive(Clone, Debug, Args)]
+pub struct Written {
     /// How the report is written to standard output.
     #[arg(long, value_enum, default_value_t = Format::Human)]
     pub format: Format,
+
+    /// Writes the report to a file too, in this format. May be given more than once.
+    #[arg(long, value_name = "FORMAT=FILE")]
+    pub also: Vec<Also>,
+}
+
+/// A file for a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Also {
+    /// How it is written.
+    pub format: Format,
+    /// Where.
+    pub file: PathBuf,
+}
+
+impl std::str::FromStr for Also {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Also, String> {
+        let (format, file) = text.split_once('=').ok_or("give FORMAT=FILE")?;
+        let format = Format::from_str(format, false)?;
+        if file.is_empty() {
+            Err("give FORMAT=FILE".to_owned())
+        } else {
+            Ok(Also { format, file: file.into() })
+        }
+    }
 }
 
 /// One of several equal shares.
@@ -387,6 +420,15 @@ mod tests {
         use clap::CommandFactory;
         Cli::command().debug_assert();
         BundledCheck::command().debug_assert();
+    }
+
+    #[test]
+    fn a_report_s_file_has_a_format() {
+        let also = Also { format: Format::Junit, file: "a=b.xml".into() };
+        assert_eq!("junit=a=b.xml".parse(), Ok(also));
+        for wrong in ["junit", "junit=", "xml=file", "=file"] {
+            assert!(wrong.parse::<Also>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -13,12 +13,13 @@ mod tests;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use streamlings_grade::supervise::{Captured, CaseRun, Isolation};
 use streamlings_grade::{Outcome, Verdict};
 use streamlings_trace::Device;
 
-use crate::cli::Format;
+use crate::cli::{Also, Format};
 use crate::course::Course;
 use crate::criterion::{self, Criterion};
 use crate::grading::Whose;
@@ -54,9 +55,13 @@ pub fn render(
 ///
 /// # Errors
 /// Where the format cannot hold it.
-pub fn render_class(reports: &[&Report], run: &ClassRun<'_>) -> anyhow::Result<String> {
+pub fn render_class(
+    format: Format,
+    reports: &[&Report],
+    run: &ClassRun<'_>,
+) -> anyhow::Result<String> {
     let points = run.points;
-    Ok(match run.format {
+    Ok(match format {
         Format::Human => {
             let reports_at = run.reports.as_ref();
             format!(
@@ -73,6 +78,22 @@ pub fn render_class(reports: &[&Report], run: &ClassRun<'_>) -> anyhow::Result<S
         Format::Markdown => class::markdown(reports, points),
         Format::Csv => class::csv(reports, points)?,
     })
+}
+
+/// Writes a report to files, in plain text.
+///
+/// # Errors
+/// Where one cannot be written, or the format cannot hold the report.
+pub fn to_files(
+    also: &[Also],
+    render: impl Fn(Format) -> anyhow::Result<String>,
+) -> anyhow::Result<()> {
+    for Also { format, file } in also {
+        let text = anstream::adapter::strip_str(&render(*format)?).to_string();
+        std::fs::write(file, text)
+            .with_context(|| format!("{} cannot be written", file.display()))?;
+    }
+    Ok(())
 }
 
 /// For GitHub, adds this text to the summary of the job that runs.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::cli::{CheckArguments, Format};
+use crate::cli::{CheckArguments, Format, Written};
 use crate::course::{Course, Exercise};
 use crate::exit::Exit;
 use crate::grading::{Whose, grade, supervisor};
@@ -33,11 +33,11 @@ pub fn run(root: &Path, arguments: &CheckArguments) -> anyhow::Result<Exit> {
     if whose == Whose::Learner {
         remember(root, &report, &digests);
     }
-    if arguments.format == Format::Human && arguments.findings_only {
+    if arguments.written.format == Format::Human && arguments.findings_only {
         text::print(&human::render_findings(root, &report))?;
         return Ok(Exit::of_outcomes(report.outcomes()));
     }
-    tell(root, &report, points.as_ref(), arguments.format)
+    tell(root, &report, points.as_ref(), &arguments.written)
 }
 
 /// Sees to it that points name cases that there are.
@@ -53,7 +53,7 @@ pub fn check_points(points: Option<&Points>, report: &Report) -> anyhow::Result<
     Ok(())
 }
 
-/// Writes a report to standard output, and to GitHub.
+/// Writes a report to standard output, to files, and to GitHub.
 ///
 /// # Errors
 /// Where it cannot be written.
@@ -61,10 +61,11 @@ pub fn tell(
     root: &Path,
     report: &Report,
     points: Option<&Points>,
-    format: Format,
+    written: &Written,
 ) -> anyhow::Result<Exit> {
-    text::print(&report::render(format, root, report, points)?)?;
-    report::to_github(format, || report::markdown::render(report, points))?;
+    text::print(&report::render(written.format, root, report, points)?)?;
+    report::to_files(&written.also, |format| report::render(format, root, report, points))?;
+    report::to_github(written.format, || report::markdown::render(report, points))?;
     Ok(Exit::of_outcomes(report.outcomes()))
 }
 

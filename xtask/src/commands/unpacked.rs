@@ -42,7 +42,7 @@ pub fn run(folder: &Path, arguments: &BundledCheck) -> anyhow::Result<Exit> {
             verify(&bundle, parts.iter().map(|(_, part)| part))?;
             let report = grade_parts(&course, &parts, *whose, &supervisor(&arguments.run));
             check::check_points(points.as_ref(), &report)?;
-            check::tell(&course.root, &report, points.as_ref(), arguments.format)
+            check::tell(&course.root, &report, points.as_ref(), &arguments.written)
         }
         Content::Class { cases, submissions } => {
             let exercises = select(&course, &arguments.names, cases)?;
@@ -139,7 +139,7 @@ fn grade_class(
     }
     let run = ClassRun {
         points,
-        format: arguments.format,
+        written: &arguments.written,
         jobs: arguments.jobs,
         device: device.as_ref(),
         isolation,

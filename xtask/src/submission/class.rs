@@ -12,7 +12,7 @@ use streamlings_trace::Device;
 
 use super::Grading;
 use super::room::Room;
-use crate::cli::{CheckArguments, Format};
+use crate::cli::{CheckArguments, Format, Written};
 use crate::commands::check;
 use crate::course::{Course, Exercise};
 use crate::exit::{Exit, UsageError};
@@ -49,7 +49,7 @@ pub fn run(
     }
     let run = ClassRun {
         points: shown,
-        format: arguments.format,
+        written: &arguments.written,
         jobs: arguments.jobs,
         device: grading.device(),
         isolation: grading.isolation(),
@@ -66,8 +66,8 @@ pub fn run(
 pub struct ClassRun<'a> {
     /// What cases are worth.
     pub points: &'a Points,
-    /// How it is written to standard output.
-    pub format: Format,
+    /// How and where it is written.
+    pub written: &'a Written,
     /// How many submissions are graded at a time.
     pub jobs: NonZeroUsize,
     /// What cases run on.
@@ -84,7 +84,7 @@ impl ClassRun<'_> {
     /// # Errors
     /// Where the report cannot be written.
     pub fn one(&self, root: &Path, report: &Report) -> anyhow::Result<Exit> {
-        check::tell(root, report, Some(self.points), self.format)
+        check::tell(root, report, Some(self.points), self.written)
     }
 
     /// Grades each submission, writes a line as it comes, and then the table.
@@ -111,8 +111,9 @@ impl ClassRun<'_> {
                         progress.step();
                         let mut done = lock(&done);
                         // Who reads the lines no more still gets the table's exit code.
-                        let _ = text::print(&self.as_it_comes(&report, seconds));
-                        done.push(report);
+                        let _ =
+                            text::print(&self.as_it_comes(self.written.format, &report, seconds));
+                        done.push((report, seconds));
                     }
                 });
             }
@@ -120,17 +121,24 @@ impl ClassRun<'_> {
         drop(progress);
         let mut reports = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         let name = |report: &Report| report.submission.as_ref().map(|s| s.name.clone());
-        reports.sort_by_key(name);
-        let reports: Vec<&Report> = reports.iter().collect();
-        text::print(&report::render_class(&reports, self)?)?;
-        report::to_github(self.format, || class::markdown(&reports, self.points))?;
+        reports.sort_by_key(|(report, _)| name(report));
+        let timed = reports;
+        let reports: Vec<&Report> = timed.iter().map(|(report, _)| report).collect();
+        let Written { format, also } = self.written;
+        text::print(&report::render_class(*format, &reports, self)?)?;
+        report::to_files(also, |format| {
+            let lines =
+                timed.iter().map(|(report, seconds)| self.as_it_comes(format, report, *seconds));
+            Ok(lines.collect::<String>() + &report::render_class(format, &reports, self)?)
+        })?;
+        report::to_github(*format, || class::markdown(&reports, self.points))?;
         // To have graded is what was asked for; only what could not be graded is a failure.
         let untold = reports.iter().flat_map(|report| report.outcomes());
         Ok(Exit::of_outcomes(untold.filter(|outcome| !outcome.is_about_the_code())))
     }
 
-    fn as_it_comes(&self, report: &Report, seconds: f64) -> String {
-        match self.format {
+    fn as_it_comes(&self, format: Format, report: &Report, seconds: f64) -> String {
+        match format {
             Format::Human => class::line(report, self.points, seconds),
             Format::Json => format!("{}\n", report::json::document(report, Some(self.points))),
             Format::Github => report::github::annotations(report),

@@ -225,6 +225,21 @@ fn a_class_is_graded_from_a_bundle() {
     assert_eq!(names(&["--share", "2/2"]), ["ben"]);
     assert_eq!(names(&["--submission", "ben"]), ["ben"]);
 
+    // One grading, reported in several ways.
+    let file = |name: &str| unpacked.path(name).to_str().expect("it is UTF-8").to_owned();
+    let (xml, lines) = (file("results.xml"), file("results.jsonl"));
+    let also = [format!("--also=junit={xml}"), format!("--also=json={lines}")];
+    let there = unpacked.check(&["--format", "csv", &also[0], &also[1]]);
+    assert!(there.stdout.starts_with(b"submission,01,02,points,"), "{there:?}");
+    let xml = std::fs::read_to_string(xml).expect("it was written");
+    assert!(xml.contains(r#"<testsuite name="ben"#), "{xml}");
+    let lines = std::fs::read_to_string(lines).expect("it was written");
+    let names = lines.lines().map(|line| {
+        let line: Value = serde_json::from_str(line).expect("each line is a document");
+        line["submission"]["name"].as_str().unwrap_or("the table").to_owned()
+    });
+    assert_eq!(names.collect::<Vec<_>>(), ["ada", "ben", "cy", "the table"]);
+
     let reports = unpacked.path("reports");
     let there = unpacked.check(&["--reports", reports.to_str().expect("it is UTF-8")]);
     let text = String::from_utf8(there.stdout).expect("it is UTF-8");
