@@ -99,6 +99,14 @@ fn a_bundle_says_what_check_says_and_needs_no_checkout() {
     let there = unpacked.check(&["2", "3"]);
     assert_eq!(String::from_utf8_lossy(&there.stdout), String::from_utf8_lossy(&text.stdout));
 
+    let file = unpacked.path("table.md");
+    let also = format!("--also=markdown={}", file.display());
+    unpacked.check(&["1", &also]);
+    let there = unpacked.check(&["1", "--format", "markdown"]);
+    let also = std::fs::read_to_string(file).expect("it was written");
+    assert!(also.contains("passed"), "{also}");
+    assert_eq!(also, String::from_utf8_lossy(&there.stdout));
+
     let points = unpacked.path("points.toml");
     std::fs::write(&points, "[wrong]\nanswer = 3\n").expect("it can be written");
     let points = points.to_str().expect("it is UTF-8");
