@@ -53,19 +53,22 @@ fn delays_show_a_missing_wait_and_leave_no_trace() -> Result<(), Box<dyn Error>>
     unsafe { gpu.context.disable_event_tracking() };
     let (_, undelayed) = read_on_a_side_stream(&gpu, None, false)?;
     assert_eq!(operations(&undelayed).len(), 2);
-    let mut stale = 0;
-    for seed in 1..=20 {
+    let mut shown = false;
+    // A third of the producers is delayed, and two thirds of these readers are not; a host that is kept
+    // from enqueueing the reader hides it, so that there is no telling which seed shows it.
+    for seed in 1..=500 {
         let (read, trace) = read_on_a_side_stream(&gpu, Some(seed), false)?;
         assert_eq!(operations(&trace), operations(&undelayed));
         assert_eq!(races(&trace).len(), 1, "the verdict does not depend on the delays");
-        stale += usize::from(read != [2.0; LEN]);
+        shown |= read != [2.0; LEN];
 
         let (read, trace) = read_on_a_side_stream(&gpu, Some(seed), true)?;
         assert_eq!(operations(&trace), operations(&undelayed));
         assert_eq!(races(&trace), []);
         assert_eq!(read, [2.0; LEN]);
+        if shown && seed >= 20 {
+            return Ok(());
+        }
     }
-    // A third of the producers is delayed, and two thirds of these readers are not.
-    assert!(stale >= 2, "{stale} of 20 runs read what was there before");
-    Ok(())
+    panic!("no run read what was there before");
 }

@@ -44,6 +44,11 @@ pub enum Command {
     Explain(ExplainArguments),
     /// Shows how the reference solution differs from your code.
     Solution(SolutionArguments),
+    /// Draws a run of your code, and the solution's below: who did what when, and what waited for what.
+    ///
+    /// Takes a recorded trace, too. Exit codes: 0 drawn, 3 does not compile, 4 no device, 5 grader
+    /// error; 1 where the case ended without a trace.
+    Trace(TraceArguments),
     /// Puts an exercise's starter back, and keeps your code beside.
     Reset(ResetArguments),
     /// Looks at the device, the driver and the toolchain, and says what to do about each fault.
@@ -278,6 +283,35 @@ pub struct SolutionArguments {
 }
 
 #[derive(Debug, Args)]
+pub struct TraceArguments {
+    /// An exercise, by number, name or path; or a trace file.
+    pub name: String,
+
+    /// The case to draw; the first that does not pass without it, or the first of all.
+    #[arg(long)]
+    pub case: Option<String>,
+
+    /// Draws the reference solution alone, with its lines.
+    #[arg(long)]
+    pub solutions: bool,
+
+    /// What is written: a page, a trace for Perfetto (ui.perfetto.dev), or text for the terminal.
+    #[arg(long, value_enum, default_value_t = PictureFormat::Html)]
+    pub format: PictureFormat,
+
+    /// Where it goes; target/trace/NAME.html or .json without it, and text to standard output.
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Opens the page in a browser, where there is a display.
+    #[arg(long)]
+    pub open: bool,
+
+    #[command(flatten)]
+    pub run: RunArguments,
+}
+
+#[derive(Debug, Args)]
 pub struct ResetArguments {
     #[command(flatten)]
     pub exercise: ExerciseArgument,
@@ -379,6 +413,17 @@ pub enum Format {
     Markdown,
     /// Comma-separated values, a row for each submission.
     Csv,
+}
+
+/// What `trace` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PictureFormat {
+    /// One page that fetches nothing.
+    Html,
+    /// A trace file for Perfetto and Chrome.
+    Perfetto,
+    /// Text for the terminal.
+    Text,
 }
 
 /// What `STREAMLINGS_DEVICE` is set to.

@@ -13,6 +13,7 @@ pub mod next;
 pub mod ptx;
 pub mod reset;
 pub mod solution;
+pub mod trace;
 pub mod unpacked;
 pub mod verify;
 pub mod watch;

@@ -20,6 +20,7 @@ mod sources;
 mod state;
 mod submission;
 mod text;
+mod timeline;
 
 use std::process::ExitCode;
 
@@ -69,6 +70,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Doctor(arguments) => commands::doctor::run(&cli.root(), arguments),
         Command::Completions(arguments) => commands::completions::run(arguments),
         Command::Verify(arguments) => commands::verify::run(&cli.root(), arguments),
+        Command::Trace(arguments) => commands::trace::run(&cli.root(), arguments),
         Command::Judge(arguments) => commands::judge::run(arguments),
         Command::Bundle(arguments) => commands::bundle::run(&cli.root(), arguments),
         Command::Bench => commands::bench::run(&cli.root()),

@@ -208,9 +208,10 @@ fn upload<T: Track>(grader: &mut Grader, track: T, sizes: Range<usize>) -> Resul
         check_started(&run.trace, &function, |src, dst| {
             src != MemoryKind::Device && dst == MemoryKind::Device
         })?;
-        check_races(grader, &run.trace)?;
+        let values = check_values(&expected, &track.uploaded(&upload)?);
+        check_races(grader, &run.trace, &values)?;
         check_unblocked(grader, &run.trace, &function)?;
-        check_values(&expected, &track.uploaded(&upload)?)
+        values
     })
 }
 
@@ -235,12 +236,13 @@ fn download<T: Track>(grader: &mut Grader, track: T) -> Result<(), Finding> {
         })?;
         check_unblocked(grader, &run.trace, &function)?;
         let wait = region(&run.trace, WAIT)?;
-        check_races(grader, &run.trace)?;
+        let values = check_values(&expected, &values);
+        check_races(grader, &run.trace, &values)?;
         // Whatever memory it is in: once `wait` has returned, the host has read it.
         read_at_the_end(&mut run.trace, &wait, &copy);
-        check_races(grader, &run.trace)?;
+        check_races(grader, &run.trace, &values)?;
         check_waits_for_no_more(grader, &run.trace, &wait, &copy)?;
-        check_values(&expected, &values)
+        values
     })
 }
 
@@ -363,8 +365,15 @@ fn check_values(expected: &[f32], got: &[f32]) -> Result<(), Finding> {
     }
 }
 
-fn check_races(grader: &Grader, trace: &Trace) -> Result<(), Finding> {
-    races(trace).first().map_or(Ok(()), |race| Err(race_finding(grader, race)))
+/// `values` is whether they came out right: what a race did, if not.
+fn check_races(
+    grader: &Grader,
+    trace: &Trace,
+    values: &Result<(), Finding>,
+) -> Result<(), Finding> {
+    let Some(race) = races(trace).into_iter().next() else { return Ok(()) };
+    let seen = values.as_ref().err().map(|finding| finding.message.clone());
+    Err(race_finding(grader, &race).seen(seen))
 }
 
 fn race_finding(grader: &Grader, race: &Race) -> Finding {
@@ -446,8 +455,9 @@ fn check_pipeline<E: std::fmt::Display>(
     let whole = region(&trace, Grader::RUN)?;
     check_memory(grader, &trace, &whole)?;
     check_pinned_for_good(grader, &trace, &whole)?;
-    check_races(grader, &trace)?;
-    check_values(expected, &value.concat())?;
+    let values = check_values(expected, &value.concat());
+    check_races(grader, &trace, &values)?;
+    values?;
     let share = overlap_in(&trace, &whole).share().unwrap_or(0.0);
     Ok((share, trace))
 }

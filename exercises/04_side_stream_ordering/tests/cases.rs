@@ -48,7 +48,7 @@ fn check_sum(what: &str, sum: &Tensor, expected: f32) -> Outcome<Option<String>>
         return Err(Finding::new(d::WRONG_VALUE, message));
     }
     let got = sum.item()?;
-    let text = || format!("in this run {what} came out as {got}; {expected} is right");
+    let text = || format!("{what} came out as {got}; {expected} is right");
     Ok((got != expected).then(text))
 }
 

@@ -218,7 +218,7 @@ fn check_backward(parameters: &[Tensor]) -> Outcome<()> {
 
 /// What came of a race in this run, for its report; or, without a race, what is wrong.
 fn seen(checked: &Outcome<()>) -> Option<String> {
-    checked.as_ref().err().map(|finding| format!("in this run {}", finding.message))
+    checked.as_ref().err().map(|finding| finding.message.clone())
 }
 
 /// The operation that touches any of some memory in the way that `does` says, the last such one.

@@ -12,7 +12,8 @@ use streamlings_trace::{Call, Frame, MarkKind, Op, Range, StreamId, Trace};
 
 use crate::diagnosis as d;
 use crate::grader::{Grader, Run};
-use crate::verdict::{At, Finding};
+use crate::outcome::Outcome;
+use crate::verdict::{At, Finding, Witness};
 
 /// How many runs with legal delays there are beside the first one.
 pub const PERTURBED: u32 = 2;
@@ -57,16 +58,50 @@ pub fn prepared_runs<S, T>(
     mut run: impl FnMut(S) -> T,
     mut judge: impl FnMut(&mut Grader, Run<T>) -> Result<(), Finding>,
 ) -> Result<(), Finding> {
-    let prepared = prepare()?;
-    let first = grader.run(|| run(prepared))?;
-    judge(grader, first)?;
-    for _ in 0..PERTURBED {
-        let seed = grader.rng().u64(..);
+    let mut next = |grader: &mut Grader, seed: Option<u64>| {
         let prepared = prepare()?;
-        let perturbed = grader.run_perturbed(seed, || run(prepared))?;
-        judge(grader, perturbed)?;
+        let run = match seed {
+            None => grader.run(|| run(prepared))?,
+            Some(seed) => grader.run_perturbed(seed, || run(prepared))?,
+        };
+        judge(grader, run)
+    };
+    let mut found = next(grader, None);
+    for _ in 0..PERTURBED {
+        if found.is_ok() {
+            let seed = grader.rng().u64(..);
+            found = next(grader, Some(seed));
+        }
     }
-    Ok(())
+    found.map_err(|finding| {
+        with_witness(finding, || {
+            let seed = grader.rng().u64(..);
+            (seed, next(grader, Some(seed)).err())
+        })
+    })
+}
+
+/// How many further runs may show what a race does.
+const WITNESSES: u32 = 6;
+
+/// A race that no run has shown yet is run again with other delays, until one does.
+fn with_witness(
+    mut finding: Finding,
+    mut again: impl FnMut() -> (u64, Option<Finding>),
+) -> Finding {
+    if finding.diagnosis.outcome != Outcome::Raced {
+        return finding;
+    }
+    for _ in 0..WITNESSES {
+        if finding.witness.is_some() {
+            break;
+        }
+        let (seed, found) = again();
+        let seen = found.filter(|found| found.diagnosis == finding.diagnosis);
+        let seen = seen.and_then(|found| found.witness);
+        finding.witness = seen.map(|Witness { seen, .. }| Witness { seen, delays: Some(seed) });
+    }
+    finding
 }
 
 /// The operation that a case is about, if the record has it. `what` completes "no launch that ...".
@@ -157,7 +192,7 @@ impl<'a> Part<'a> {
     }
 
     /// No two accesses of the whole run are unordered. `seen` is what came of it in this run, if
-    /// anything did.
+    /// anything did: "the sum came out as 2; 1 is right".
     ///
     /// # Errors
     /// What is wrong with the wait, where one is missing; [`d::REUSE_BEFORE_RECORD`] where memory was
@@ -173,7 +208,7 @@ impl<'a> Part<'a> {
             Some(reuse) if self.is_foreign(race, reuse) => self.reused(race, reuse),
             _ => self.unordered(race),
         };
-        Err(seen.into_iter().fold(finding, Finding::note))
+        Err(finding.seen(seen))
     }
 
     /// Whether the part hands some of this memory back to the allocator.
@@ -366,4 +401,45 @@ fn touches(call: &Call, memory: Range, write: bool) -> bool {
 
 fn named(buffer: &Option<String>) -> String {
     buffer.as_ref().map_or_else(|| "memory".to_owned(), |name| format!("`{name}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raced(seen: Option<&str>) -> Finding {
+        Finding::new(d::MISSING_WAIT, "a race").seen(seen.map(str::to_owned))
+    }
+
+    #[test]
+    fn a_race_is_run_again_until_a_run_shows_it() {
+        let mut seeds = 0;
+        let found = with_witness(raced(None), || {
+            seeds += 1;
+            match seeds {
+                1 => (seeds, None),
+                2 => (seeds, Some(Finding::new(d::WRONG_VALUE, "").seen(Some("no race".into())))),
+                3 => (seeds, Some(raced(None))),
+                _ => (seeds, Some(raced(Some("it came out as 2")))),
+            }
+        });
+        let shown = found.witness.map(|witness| witness.to_string());
+        let wanted = "in a run with other delays (seed 4) it came out as 2";
+        assert_eq!(shown.as_deref(), Some(wanted));
+    }
+
+    #[test]
+    fn what_is_shown_or_no_race_is_not_run_again() {
+        let never = || unreachable!("nothing is to be shown");
+        let shown = with_witness(raced(Some("it came out as 2")), never);
+        assert_eq!(shown, raced(Some("it came out as 2")));
+        let held = Finding::new(d::HOST_HELD, "a wait");
+        assert_eq!(with_witness(held.clone(), never), held);
+        let mut runs = 0;
+        let unshown = with_witness(raced(None), || {
+            runs += 1;
+            (0, None)
+        });
+        assert_eq!((unshown, runs), (raced(None), WITNESSES));
+    }
 }

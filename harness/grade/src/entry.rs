@@ -169,8 +169,8 @@ fn judge(entry: &Entry, sources: Sources, job: Option<&Job>) -> Verdict {
         }
     };
     let seed = job.map_or_else(supervise::random, |job| job.seed);
-    let trace = job.and_then(|job| job.trace.clone());
-    let mut grader = Grader::new(device, seed, sources, trace);
+    let traces = job.and_then(|job| job.traces.clone());
+    let mut grader = Grader::new(device, seed, sources, traces);
     let result = catch_unwind(AssertUnwindSafe(|| (entry.run)(&mut grader)));
     let result = result.unwrap_or_else(|_| {
         // A value of the learner's that is used or dropped in the case may still panic.

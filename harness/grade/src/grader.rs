@@ -12,6 +12,7 @@ use streamlings_trace::{Call, Device, DeviceKind, Frame, Item, MarkKind, Trace};
 
 use crate::diagnosis;
 use crate::panics::{self, Sources};
+use crate::supervise;
 use crate::verdict::{At, Figure, Finding};
 
 /// The region of a trace in which the learner's code ran.
@@ -24,7 +25,10 @@ pub struct Grader {
     seed: u64,
     rng: fastrand::Rng,
     sources: Sources,
-    trace: Option<PathBuf>,
+    /// The folder that they go to.
+    traces: Option<PathBuf>,
+    /// How many runs there were.
+    runs: usize,
     figures: Vec<Figure>,
     notes: Vec<String>,
 }
@@ -64,10 +68,19 @@ impl Grader {
         device: Device,
         seed: u64,
         sources: Sources,
-        trace: Option<PathBuf>,
+        traces: Option<PathBuf>,
     ) -> Grader {
         let rng = fastrand::Rng::with_seed(seed);
-        Grader { device, seed, rng, sources, trace, figures: Vec::new(), notes: Vec::new() }
+        Grader {
+            device,
+            seed,
+            rng,
+            sources,
+            traces,
+            runs: 0,
+            figures: Vec::new(),
+            notes: Vec::new(),
+        }
     }
 
     /// The device that this runs on.
@@ -128,6 +141,8 @@ impl Grader {
     ) -> Result<Run<T>, Finding> {
         panics::take();
         let learner_roots = self.sources.learner.clone();
+        // Whoever looks at the trace wants to see when operations ran.
+        let timestamps = timestamps || self.traces.is_some();
         recording::begin(recording::Options { learner_roots, seed, timestamps });
         recording::mark(MarkKind::Begin { region: RUN.to_owned() });
         let result = catch_unwind(AssertUnwindSafe(learner));
@@ -172,10 +187,11 @@ impl Grader {
         (self.device, self.figures, self.notes)
     }
 
-    /// Writes the trace where the supervisor wants it; the last run of a case stays.
-    fn keep(&self, trace: &Trace) -> Result<(), Finding> {
-        let Some(path) = &self.trace else { return Ok(()) };
-        write_trace(path, trace)?;
+    /// Writes the trace where the supervisor wants it.
+    fn keep(&mut self, trace: &Trace) -> Result<(), Finding> {
+        self.runs += 1;
+        let Some(folder) = &self.traces else { return Ok(()) };
+        write_trace(&supervise::trace_file(folder, self.runs), trace)?;
         Ok(())
     }
 }

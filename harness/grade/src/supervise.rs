@@ -50,8 +50,8 @@ pub struct Supervisor {
     pub seed: Option<u64>,
     /// `STREAMLINGS_DEVICE` for the case; as in this process without it.
     pub device: Option<String>,
-    /// Whether the trace is kept (see [`CaseRun::trace`]).
-    pub keep_trace: Option<PathBuf>,
+    /// An empty folder in which the traces are kept, if they are wanted (see [`CaseRun::traces`]).
+    pub keep_traces: Option<PathBuf>,
     /// What is not the grader's own code is confined; the folder of the verdict is open to it besides.
     pub confinement: Option<Confinement>,
     /// All of the process's environment; that of this process without it.
@@ -73,7 +73,7 @@ impl Default for Supervisor {
             limits: Limits::default(),
             seed: None,
             device: None,
-            keep_trace: None,
+            keep_traces: None,
             confinement: None,
             environment: None,
             directory: None,
@@ -94,8 +94,9 @@ pub struct CaseRun {
     pub elapsed: Duration,
     /// The seed that it ran with.
     pub seed: u64,
-    /// The trace file, if it was to be kept and the case came so far.
-    pub trace: Option<PathBuf>,
+    /// The trace files, if they were to be kept: one for each run of the learner's code that came to
+    /// its end, in order.
+    pub traces: Vec<PathBuf>,
 }
 
 impl CaseRun {
@@ -105,6 +106,15 @@ impl CaseRun {
         let output = if output.is_empty() { output } else { format!("\n--- output\n{output}") };
         format!("{}{output}", self.verdict)
     }
+}
+
+/// Where a folder keeps the trace of the learner's run of that number, from 1.
+pub(crate) fn trace_file(folder: &Path, run: usize) -> PathBuf {
+    folder.join(format!("{run}.trace"))
+}
+
+fn kept_traces(folder: &Path) -> Vec<PathBuf> {
+    (1..).map(|run| trace_file(folder, run)).take_while(|path| path.exists()).collect()
 }
 
 /// A run of a program that is no case.
@@ -131,8 +141,8 @@ impl Supervisor {
         let seed = self.seed.unwrap_or_else(random);
         match self.try_run_case(program, case, seed) {
             Ok((verdict, output)) => {
-                let trace = self.keep_trace.clone().filter(|path| path.exists());
-                CaseRun { verdict, output, elapsed: began.elapsed(), seed, trace }
+                let traces = self.keep_traces.as_deref().map_or(Vec::new(), kept_traces);
+                CaseRun { verdict, output, elapsed: began.elapsed(), seed, traces }
             }
             Err(error) => CaseRun {
                 verdict: Verdict::failed(
@@ -145,7 +155,7 @@ impl Supervisor {
                 output: Captured::default(),
                 elapsed: began.elapsed(),
                 seed,
-                trace: None,
+                traces: Vec::new(),
             },
         }
     }
@@ -165,7 +175,7 @@ impl Supervisor {
         let job = Job {
             nonce: nonce.clone(),
             verdict: path.clone(),
-            trace: self.keep_trace.clone(),
+            traces: self.keep_traces.clone(),
             seed,
         };
 
@@ -225,7 +235,7 @@ impl Supervisor {
         if let Some(confinement) = &mut confinement {
             confinement.read.push(program.to_owned());
             confinement.write.extend(open.map(Path::to_owned));
-            confinement.write.extend(self.keep_trace.clone());
+            confinement.write.extend(self.keep_traces.clone());
         }
         let mut command = guard::command(&Task {
             supervisor: nix::unistd::getpid().as_raw(),

@@ -82,12 +82,33 @@ pub struct Finding {
     pub spots: Vec<Spot>,
     /// More that helps.
     pub notes: Vec<String>,
+    /// Of a race: the wrong value that a run showed, if one did.
+    pub witness: Option<Witness>,
+}
+
+/// What the order analysis proves, a run may show: a wrong value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Witness {
+    /// "the sum came out as 2; 1 is right"
+    pub seen: String,
+    /// The seed of the run's delays, if it was not the run that the finding is of.
+    pub delays: Option<u64>,
+}
+
+impl fmt::Display for Witness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.delays {
+            None => write!(f, "in this run {}", self.seen),
+            Some(seed) => write!(f, "in a run with other delays (seed {seed}) {}", self.seen),
+        }
+    }
 }
 
 impl Finding {
     /// A finding.
     pub fn new(diagnosis: &'static Diagnosis, message: impl Into<String>) -> Finding {
-        Finding { diagnosis, message: message.into(), spots: Vec::new(), notes: Vec::new() }
+        let (spots, notes) = (Vec::new(), Vec::new());
+        Finding { diagnosis, message: message.into(), spots, notes, witness: None }
     }
 
     /// Points at a source line. `None` is no line, as a trace gives it for a call without one.
@@ -95,6 +116,12 @@ impl Finding {
         if let Some(at) = at.into() {
             self.spots.push(Spot { at, label: label.into() });
         }
+        self
+    }
+
+    /// Adds what came of it in this run, if anything did: "the sum came out as 2; 1 is right".
+    pub fn seen(mut self, seen: Option<String>) -> Finding {
+        self.witness = seen.map(|seen| Witness { seen, delays: None });
         self
     }
 
@@ -182,12 +209,13 @@ impl Verdict {
 
     /// The verdict on a case that did not.
     pub fn failed(case: &str, finding: Finding) -> Verdict {
+        let witness = finding.witness.map(|witness| witness.to_string());
         Verdict {
             outcome: finding.diagnosis.outcome,
             diagnosis: Some(finding.diagnosis.code.to_owned()),
             message: finding.message,
             spots: finding.spots,
-            notes: finding.notes,
+            notes: finding.notes.into_iter().chain(witness).collect(),
             ..Verdict::passed(case)
         }
     }
@@ -275,8 +303,8 @@ pub struct Job {
     pub nonce: String,
     /// Where the verdict goes.
     pub verdict: PathBuf,
-    /// Where the trace goes, if it is wanted.
-    pub trace: Option<PathBuf>,
+    /// The folder that the traces go to, if they are wanted.
+    pub traces: Option<PathBuf>,
     /// What sizes, data and delays are drawn from.
     pub seed: u64,
 }
@@ -366,7 +394,7 @@ mod tests {
     #[test]
     fn a_sealed_nonce_does_not_read_as_itself() {
         let nonce = "0123456789abcdef".repeat(2);
-        let mut job = Job { nonce: nonce.clone(), verdict: PathBuf::new(), trace: None, seed: 1 };
+        let mut job = Job { nonce: nonce.clone(), verdict: PathBuf::new(), traces: None, seed: 1 };
         let sealed = Sealed::of(&mut job);
         assert_eq!(job.nonce, "");
         assert_ne!(sealed.bytes, nonce.as_bytes());

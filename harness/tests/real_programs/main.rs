@@ -37,7 +37,7 @@ struct Program {
 }
 
 /// How often each program is judged; half of it is perturbed.
-const RUNS: u64 = 40;
+const RUNS: u64 = 100;
 
 /// In the child process: which program to run.
 const PROGRAM: &str = "STREAMLINGS_PROGRAM";

@@ -26,6 +26,7 @@ use crate::build::{self, NotBuilt, Package};
 use crate::course::{Course, Exercise};
 use crate::grading::{Whose, describe};
 use crate::progress::Progress;
+use crate::sources;
 
 /// How long rustc may take for one of its two calls.
 const RUSTC_LIMIT: Duration = Duration::from_secs(120);
@@ -184,7 +185,8 @@ impl Kit {
     ) -> anyhow::Result<String> {
         let mut hash = Sha256::new();
         // Files that were built are large, and made anew when they change: their times tell.
-        let mut built: Vec<PathBuf> = vec![std::env::current_exe()?];
+        // By this name it is found even after cargo has built it anew.
+        let mut built: Vec<PathBuf> = vec![PathBuf::from("/proc/self/exe")];
         for entry in self.libraries.read_dir()? {
             built.push(entry?.path());
         }
@@ -196,16 +198,8 @@ impl Kit {
         }
         for exercise in &course.exercises {
             let folder = course.root.join("exercises").join(&exercise.folder);
-            let mut files = vec![folder.join("exercise.toml")];
-            for entry in folder.join("tests").read_dir()? {
-                files.push(entry?.path());
-            }
-            files.sort();
-            for file in files.iter().filter(|file| file.is_file()) {
-                let bytes = std::fs::read(file)?;
-                hash.update(format!("{} {}\n", file.display(), bytes.len()));
-                hash.update(bytes);
-            }
+            hash.update(std::fs::read(folder.join("exercise.toml"))?);
+            hash.update(sources::digest(&sources::read(&folder.join("tests"))?));
         }
         let Supervisor { time_limit, output_limit, limits, seed, .. } = supervisor;
         hash.update(format!("{time_limit:?} {output_limit} {limits:?} {seed:?} {device:?}"));

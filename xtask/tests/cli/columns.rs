@@ -37,6 +37,7 @@ fn diagnoses_and_helps_fit() {
         "doctor",
         "completions",
         "judge",
+        "trace",
         "verify",
         "bench",
         "ptx",

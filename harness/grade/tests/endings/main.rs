@@ -22,6 +22,14 @@ type Row = (&'static str, fn(&mut Grader) -> Result<(), Finding>, &'static str);
 const ROWS: &[Row] = &[
     ("passes", |grader| pass_if(grader.run(learner::returns)?.value == 42), "passed"),
     (
+        "passes_twice",
+        |grader| {
+            grader.run(learner::returns)?;
+            pass_if(grader.run_perturbed(7, learner::returns)?.value == 42)
+        },
+        "passed",
+    ),
+    (
         "finds",
         |_| Err(Finding::new(diagnosis::WRONG_VALUE, "41 is not 42")),
         "wrong wrong-value: 41 is not 42",
@@ -133,7 +141,7 @@ fn main() -> ExitCode {
         .map(|(name, _, wanted)| Trial::test(*name, move || check(&run(name)?, wanted)))
         .collect();
     trials.push(Trial::test("a_child_that_is_left_ends", a_child_that_is_left_ends));
-    trials.push(Trial::test("the_trace_is_kept", the_trace_is_kept));
+    trials.push(Trial::test("the_traces_are_kept", the_traces_are_kept));
     trials.push(Trial::test("a_flood_shows_its_first_lines", || {
         let text = run("floods_its_output")?.output.text();
         require(text.starts_with("line 0\nline 1\n"), &text)
@@ -203,16 +211,19 @@ fn check(run: &CaseRun, wanted: &str) -> Result<(), Failed> {
     require(right, &format!("wanted {wanted}\ngot    {got}\n{}", run.text()))
 }
 
-fn the_trace_is_kept() -> Result<(), Failed> {
+fn the_traces_are_kept() -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
-    let path = folder.path().join("trace");
-    let supervisor = Supervisor { keep_trace: Some(path.clone()), ..supervisor() };
-    let run = supervisor.run_case(&std::env::current_exe()?, "passes");
+    let supervisor = Supervisor { keep_traces: Some(folder.path().to_owned()), ..supervisor() };
+    let run = supervisor.run_case(&std::env::current_exe()?, "passes_twice");
     check(&run, "passed")?;
-    require(run.trace == Some(path.clone()), "there is no trace")?;
-    let trace = Reader::new(std::fs::File::open(path)?)?.into_trace()?;
-    let regions: Vec<String> = regions(&trace).into_iter().map(|region| region.name).collect();
-    require(regions == [Grader::RUN], &format!("{regions:?}"))
+    require(run.traces.len() == 2, &format!("{:?}", run.traces))?;
+    for (path, seed) in run.traces.iter().zip([None, Some(7)]) {
+        let trace = Reader::new(std::fs::File::open(path)?)?.into_trace()?;
+        let regions: Vec<String> = regions(&trace).into_iter().map(|region| region.name).collect();
+        require(regions == [Grader::RUN], &format!("{regions:?}"))?;
+        require(trace.header.seed == seed, "a trace is of another run")?;
+    }
+    Ok(())
 }
 
 fn a_child_that_is_left_ends() -> Result<(), Failed> {

@@ -1,0 +1,540 @@
+//! From a trace to what is drawn: lanes, bars, arrows, races, regions.
+//!
+//! A lane is a host thread or a stream. A bar on a thread is a call, one on a stream an operation.
+//! An operation whose time on the device is not known is drawn where its call enqueued it, and says so.
+//! An arrow goes from the last operation before an event's record to the first one that a stream ran
+//! after its wait for that event. What the default streams' rules order has no arrow.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use streamlings_trace::blocks::{Block, blocks};
+use streamlings_trace::names::Names;
+use streamlings_trace::order::races;
+use streamlings_trace::order::report::Race;
+use streamlings_trace::regions::regions;
+use streamlings_trace::{
+    Call, EventId, Frame, Item, Mark, MarkKind, MemoryKind, Nanos, Op, Seq, StreamId, ThreadId,
+    Trace,
+};
+
+use crate::text::counted;
+
+/// No more calls and marks than this are drawn: a page with more is slow to read in both senses.
+pub const LIMIT: usize = 4000;
+
+/// The lane of a host thread or of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LaneId {
+    /// What a host thread called.
+    Thread(ThreadId),
+    /// What ran on a stream.
+    Stream(StreamId),
+}
+
+/// A lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lane {
+    /// Whose it is.
+    pub id: LaneId,
+    /// As it stands in a sentence, without quotes.
+    pub name: String,
+}
+
+/// What a bar is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A kernel.
+    Kernel,
+    /// A copy from host to device memory.
+    Upload,
+    /// A copy from device to host memory.
+    Download,
+    /// A copy within one kind of memory.
+    Copy,
+    /// A memset.
+    Memset,
+    /// A host function, on its stream.
+    HostFunction,
+    /// A call that held the host.
+    Held,
+    /// Any other call.
+    Call,
+    /// The host itself read, wrote or gave back memory.
+    Host,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 9] = [
+        Kind::Kernel,
+        Kind::Upload,
+        Kind::Download,
+        Kind::Copy,
+        Kind::Memset,
+        Kind::HostFunction,
+        Kind::Held,
+        Kind::Call,
+        Kind::Host,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Kernel => "kernel",
+            Kind::Upload => "upload",
+            Kind::Download => "download",
+            Kind::Copy => "copy",
+            Kind::Memset => "memset",
+            Kind::HostFunction => "host function",
+            Kind::Held => "held the host",
+            Kind::Call => "call",
+            Kind::Host => "host access",
+        }
+    }
+}
+
+/// A call or an operation. Times are in nanoseconds from the timeline's zero.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// Its lane, as an index.
+    pub lane: usize,
+    /// The call or mark.
+    pub seq: Seq,
+    /// What it is.
+    pub kind: Kind,
+    /// What it is called, without quotes.
+    pub name: String,
+    /// When it began.
+    pub start: i64,
+    /// When it ended.
+    pub end: i64,
+    /// Whether those are when it ran; else they are when it was enqueued.
+    pub times_known: bool,
+    /// When its call was entered, if it is an operation.
+    pub enqueued: Option<i64>,
+    /// How much memory it copied, set, read or wrote, where that is known.
+    pub bytes: Option<u64>,
+    /// The learner's line.
+    pub at: Option<Place>,
+    /// More that is to be said of it: sentences.
+    pub notes: Vec<String>,
+    /// The races that it is in, as indices.
+    pub races: Vec<usize>,
+}
+
+/// A source line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// As the compiler wrote it.
+    pub file: String,
+    /// Counted from 1.
+    pub line: u32,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// One end of an arrow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Its lane, as an index.
+    pub lane: usize,
+    /// When.
+    pub at: i64,
+    /// The bar that it belongs to: the operation, or the call if there is none.
+    pub bar: usize,
+}
+
+/// A stream's wait for an event that was recorded on another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrow {
+    /// The event as it stands in a sentence.
+    pub event: String,
+    /// The end of what was waited for.
+    pub from: End,
+    /// The start of what waited.
+    pub to: End,
+}
+
+/// Two accesses that nothing orders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RaceLine {
+    /// The whole report.
+    pub text: String,
+    /// The bars of the two, where they are drawn.
+    pub bars: Option<(usize, usize)>,
+}
+
+/// A run through a region.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Band {
+    /// The region.
+    pub name: String,
+    /// Its row, from 0: regions that overlap are in different rows.
+    pub row: usize,
+    /// When it began.
+    pub start: i64,
+    /// When it ended.
+    pub end: i64,
+}
+
+/// What is drawn of a trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timeline {
+    /// Threads, then streams.
+    pub lanes: Vec<Lane>,
+    /// In the order of their calls; an operation comes after its call.
+    pub bars: Vec<Bar>,
+    /// In the order of the waits.
+    pub arrows: Vec<Arrow>,
+    /// In the order in which they were found.
+    pub races: Vec<RaceLine>,
+    /// In the order in which they began.
+    pub bands: Vec<Band>,
+    /// What the picture does not show, or assumes: sentences.
+    pub remarks: Vec<String>,
+}
+
+impl Timeline {
+    /// What a trace holds. Zero is the start of the first region, or the first call.
+    pub fn of(trace: &Trace) -> Timeline {
+        let regions = regions(trace);
+        let first = trace.items.iter().find_map(|item| match item {
+            Item::Call(call) if call.thread != ThreadId(0) => Some(call.entered),
+            Item::Mark(mark) if mark.thread != ThreadId(0) => Some(mark.at),
+            _ => None,
+        });
+        let zero = regions.first().map(|region| region.entered).or(first).unwrap_or_default();
+        let mut maker =
+            Maker { zero, names: Names::of(trace), lanes: BTreeMap::new(), bars: vec![] };
+        let blocks: BTreeMap<Seq, Block> =
+            blocks(trace).into_iter().map(|block| (block.seq, block)).collect();
+        let mut drawn = 0;
+        for item in &trace.items {
+            let before = maker.bars.len();
+            match item {
+                _ if drawn == LIMIT => break,
+                Item::Call(call) => maker.call(call, blocks.get(&call.seq)),
+                Item::Mark(mark) => maker.mark(mark),
+                _ => {}
+            }
+            drawn += usize::from(maker.bars.len() > before);
+        }
+        let arrows = maker.arrows(trace);
+        let races = maker.races(&races(trace));
+        let mut timeline = Timeline {
+            lanes: Vec::new(),
+            bars: maker.bars,
+            arrows,
+            races,
+            bands: Vec::new(),
+            remarks: Vec::new(),
+        };
+        timeline.remarks = remarks(trace, &timeline, drawn);
+        timeline.put_lanes(&maker.lanes, &maker.names);
+        for region in &regions {
+            let (start, end) = (since(zero, region.entered), since(zero, region.left));
+            timeline.put_band(&region.name, start, end);
+        }
+        timeline
+    }
+
+    /// From when to when anything is drawn.
+    pub fn span(&self) -> (i64, i64) {
+        let bars = self.bars.iter().map(|bar| (bar.start, bar.end));
+        let bands = self.bands.iter().map(|band| (band.start, band.end));
+        bars.chain(bands)
+            .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+            .unwrap_or_default()
+    }
+
+    /// The calls that held the host, in order.
+    pub fn held(&self) -> impl Iterator<Item = &Bar> {
+        self.bars.iter().filter(|bar| bar.kind == Kind::Held)
+    }
+
+    /// How many rows its regions take.
+    pub fn band_rows(&self) -> usize {
+        self.bands.iter().map(|band| band.row + 1).max().unwrap_or(0)
+    }
+
+    /// Lanes were numbered as they came; now they get their order.
+    fn put_lanes(&mut self, lanes: &BTreeMap<LaneId, usize>, names: &Names) {
+        let mut place = vec![0; lanes.len()];
+        for (index, (id, number)) in lanes.iter().enumerate() {
+            place[*number] = index;
+            let name = match id {
+                LaneId::Thread(thread) => format!("host thread {}", thread.0),
+                LaneId::Stream(stream) => match names.stream_name(*stream) {
+                    Some(name) => format!("stream {name}"),
+                    None => names.stream(*stream).trim_start_matches("the ").to_owned(),
+                },
+            };
+            self.lanes.push(Lane { id: *id, name });
+        }
+        let ends = self.arrows.iter_mut().flat_map(|arrow| [&mut arrow.from, &mut arrow.to]);
+        for lane in self.bars.iter_mut().map(|bar| &mut bar.lane).chain(ends.map(|e| &mut e.lane)) {
+            *lane = place[*lane];
+        }
+    }
+
+    fn put_band(&mut self, name: &str, start: i64, end: i64) {
+        let taken = |row: usize| {
+            let others = self.bands.iter().filter(move |band| band.row == row);
+            others.into_iter().any(|band| start < band.end && band.start < end)
+        };
+        let row = (0..).find(|row| !taken(*row)).unwrap_or(0);
+        self.bands.push(Band { name: name.to_owned(), row, start, end });
+    }
+}
+
+fn since(zero: Nanos, at: Nanos) -> i64 {
+    i64::try_from(i128::from(at) - i128::from(zero)).unwrap_or(i64::MAX)
+}
+
+fn remarks(trace: &Trace, timeline: &Timeline, drawn: usize) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(seed) = trace.header.seed {
+        remarks.push(format!("Operations were held back by legal delays, drawn from seed {seed}."));
+    }
+    let unknown = timeline.bars.iter().filter(|bar| !bar.times_known).count();
+    if unknown > 0 {
+        remarks.push(format!(
+            "When {} ran on the device is not known: drawn where the call was made.",
+            counted(unknown, "operation"),
+        ));
+    }
+    if drawn == LIMIT {
+        remarks.push(format!("Only the first {LIMIT} calls are drawn."));
+    }
+    if trace.items.iter().any(|item| matches!(item, Item::Truncated { .. })) {
+        remarks.push("The recorder ran out of room: the last calls are missing.".to_owned());
+    }
+    remarks
+}
+
+struct Maker {
+    zero: Nanos,
+    names: Names,
+    /// Each lane's number, in the order in which they came.
+    lanes: BTreeMap<LaneId, usize>,
+    bars: Vec<Bar>,
+}
+
+impl Maker {
+    fn lane(&mut self, id: LaneId) -> usize {
+        let next = self.lanes.len();
+        *self.lanes.entry(id).or_insert(next)
+    }
+
+    fn since(&self, at: Nanos) -> i64 {
+        since(self.zero, at)
+    }
+
+    fn call(&mut self, call: &Call, block: Option<&Block>) {
+        // What the recorder found when it began is nobody's call.
+        if call.thread == ThreadId(0) {
+            return;
+        }
+        let mut notes = Vec::new();
+        let (held, kind) = match block {
+            Some(block) if block.held => (true, Kind::Held),
+            _ => (false, Kind::Call),
+        };
+        if let Some(block) = block {
+            notes.push(self.block_note(block));
+        }
+        if !call.succeeded() {
+            notes.push(format!("It returned error {}.", call.result));
+        }
+        let function = self.names.text(call.function).to_owned();
+        let bar = Bar {
+            lane: self.lane(LaneId::Thread(call.thread)),
+            seq: call.seq,
+            kind,
+            name: function,
+            start: self.since(call.entered),
+            end: self.since(call.left),
+            times_known: true,
+            enqueued: None,
+            bytes: None,
+            at: place(self.names.at(call.stack)),
+            notes,
+            races: Vec::new(),
+        };
+        self.bars.push(bar);
+        let Some((stream, kind, bytes)) = operation(call) else { return };
+        let (start, end) = match call.ran {
+            Some(ran) => (self.since(ran.start), self.since(ran.end)),
+            None => (self.since(call.entered), self.since(call.left)),
+        };
+        let mut notes = Vec::new();
+        if held {
+            notes.push("Its call held the host.".to_owned());
+        }
+        if let Op::Launch { assumed: true, .. } = call.op {
+            notes.push("What it reads and writes is assumed.".to_owned());
+        }
+        let bar = Bar {
+            lane: self.lane(LaneId::Stream(stream)),
+            seq: call.seq,
+            kind,
+            name: self.names.operation(call).replace('`', ""),
+            start,
+            end,
+            times_known: call.ran.is_some(),
+            enqueued: Some(self.since(call.entered)),
+            bytes,
+            at: place(self.names.at(call.stack)),
+            notes,
+            races: Vec::new(),
+        };
+        self.bars.push(bar);
+    }
+
+    fn block_note(&self, block: &Block) -> String {
+        let verb =
+            if block.held { "Held the host" } else { "Would hold the host if work was pending" };
+        let behind = match &block.behind {
+            Some(behind) => format!(
+                " It waited for {} on {}.",
+                behind.operation.replace('`', ""),
+                behind.stream_name.replace('`', ""),
+            ),
+            None => String::new(),
+        };
+        let time = match block.held {
+            true => format!(" for {}", super::time(since(0, block.time))),
+            false => String::new(),
+        };
+        format!("{verb}{time}: {}.{behind}", block.reason.sentence())
+    }
+
+    fn mark(&mut self, mark: &Mark) {
+        let (name, range) = match &mark.kind {
+            MarkKind::HostRead { range } => ("host read", range),
+            MarkKind::HostWrite { range } => ("host write", range),
+            MarkKind::HostDrop { range } => ("host gave memory back", range),
+            _ => return,
+        };
+        let at = self.since(mark.at);
+        let bar = Bar {
+            lane: self.lane(LaneId::Thread(mark.thread)),
+            seq: mark.seq,
+            kind: Kind::Host,
+            name: name.to_owned(),
+            start: at,
+            end: at,
+            times_known: true,
+            enqueued: None,
+            bytes: Some(range.len()),
+            at: place(self.names.at(mark.stack)),
+            notes: Vec::new(),
+            races: Vec::new(),
+        };
+        self.bars.push(bar);
+    }
+
+    /// The bar of a call: its operation's if it has one. Bars are in the order of their calls.
+    fn bar_of(&self, seq: Seq) -> Option<usize> {
+        let after = self.bars.partition_point(|bar| bar.seq <= seq);
+        let last = after.checked_sub(1)?;
+        (self.bars[last].seq == seq).then_some(last)
+    }
+
+    fn races(&mut self, races: &[Race]) -> Vec<RaceLine> {
+        let mut lines = Vec::new();
+        for (index, race) in races.iter().enumerate() {
+            let bars = self.bar_of(race.earlier.seq).zip(self.bar_of(race.later.seq));
+            for bar in bars.into_iter().flat_map(|(one, other)| [one, other]) {
+                self.bars[bar].races.push(index);
+            }
+            lines.push(RaceLine { text: race.to_string(), bars });
+        }
+        lines
+    }
+
+    fn arrows(&mut self, trace: &Trace) -> Vec<Arrow> {
+        // The operations of each stream, by their calls.
+        let mut work: BTreeMap<StreamId, BTreeMap<Seq, usize>> = BTreeMap::new();
+        for call in trace.calls() {
+            let bar = operation(call).zip(self.bar_of(call.seq));
+            if let Some(((stream, ..), bar)) = bar {
+                work.entry(stream).or_default().insert(call.seq, bar);
+            }
+        }
+        let none = BTreeMap::new();
+        let mut records: BTreeMap<EventId, (StreamId, Seq)> = BTreeMap::new();
+        let mut arrows = Vec::new();
+        for call in trace.calls().filter(|call| call.result == 0) {
+            let (event, stream) = match call.op {
+                Op::EventRecord { event, stream } => {
+                    records.insert(event, (stream, call.seq));
+                    continue;
+                }
+                Op::StreamWait { event, stream } => (event, stream),
+                _ => continue,
+            };
+            let Some((from, recorded)) = records.get(&event).copied() else { continue };
+            let (Some(record), Some(wait)) = (self.bar_of(recorded), self.bar_of(call.seq)) else {
+                continue;
+            };
+            if from == stream {
+                continue;
+            }
+            let before = work.get(&from).unwrap_or(&none).range(..recorded).next_back();
+            let after = work.get(&stream).unwrap_or(&none);
+            let after = after.range((Bound::Excluded(call.seq), Bound::Unbounded)).next();
+            let from = End {
+                lane: self.lane(LaneId::Stream(from)),
+                at: before.map_or(self.bars[record].end, |(_, bar)| self.bars[*bar].end),
+                bar: before.map_or(record, |(_, bar)| *bar),
+            };
+            let to = End {
+                lane: self.lane(LaneId::Stream(stream)),
+                at: after.map_or(self.bars[wait].end, |(_, bar)| self.bars[*bar].start),
+                bar: after.map_or(wait, |(_, bar)| *bar),
+            };
+            let event = self.names.event(event).replace('`', "");
+            let (one, other) = (self.bars[from.bar].name.clone(), self.bars[to.bar].name.clone());
+            self.bars[from.bar].notes.push(format!("The {other} waits for it ({event})."));
+            self.bars[to.bar].notes.push(format!("It waits for the {one} ({event})."));
+            arrows.push(Arrow { event, from, to });
+        }
+        arrows
+    }
+}
+
+/// The stream, the kind and the size of the operation that a call put on a stream.
+fn operation(call: &Call) -> Option<(StreamId, Kind, Option<u64>)> {
+    if call.result != 0 {
+        return None;
+    }
+    Some(match &call.op {
+        Op::Launch { stream, .. } => (*stream, Kind::Kernel, None),
+        Op::Memset { stream, range, .. } => (*stream, Kind::Memset, Some(range.len())),
+        Op::HostFunc { stream } => (*stream, Kind::HostFunction, None),
+        Op::Copy { stream, src, dst, .. } => {
+            let device = [src, dst].map(|place| place.memory == MemoryKind::Device);
+            let kind = match device {
+                [false, true] => Kind::Upload,
+                [true, false] => Kind::Download,
+                _ => Kind::Copy,
+            };
+            (*stream, kind, Some(src.range.len()))
+        }
+        _ => return None,
+    })
+}
+
+fn place(frame: Option<&Frame>) -> Option<Place> {
+    let frame = frame.filter(|frame| frame.line > 0)?;
+    Some(Place { file: frame.file.clone()?, line: frame.line })
+}
+
+#[cfg(test)]
+mod tests;

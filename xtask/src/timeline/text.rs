@@ -1,0 +1,222 @@
+//! The picture as plain text, at most [`WIDTH`] columns wide.
+
+use std::fmt::Write;
+
+use super::model::{Bar, Kind, Timeline};
+use super::{Picture, Run, bytes, ticks, time};
+use crate::text::{WIDTH, labelled, wrapped};
+
+/// The columns before the picture.
+const LABEL: usize = 20;
+/// The columns of the picture.
+const CHART: usize = WIDTH - LABEL - 2;
+/// No more operations than this are listed for each run.
+const LISTED: usize = 60;
+
+/// All of it.
+pub fn page(picture: &Picture) -> String {
+    let mut out = String::new();
+    line(&mut out, &picture.title);
+    let span = picture.span();
+    for run in &picture.runs {
+        out.push('\n');
+        line(&mut out, &format!("{}, on {}", run.heading(), run.device.name));
+        write_run(&mut out, run, span);
+    }
+    let bars = || picture.runs.iter().flat_map(|run| &run.timeline.bars);
+    let kinds = Kind::ALL.into_iter().filter(|kind| bars().any(|bar| bar.kind == *kind));
+    let mut keys: Vec<String> = kinds.map(|k| format!("{} {}", letter(k), k.name())).collect();
+    if bars().any(|bar| !bar.races.is_empty()) {
+        keys.push("! in a race".to_owned());
+    }
+    out.push('\n');
+    out += &labelled("key: ", &keys.join(", "));
+    out.push('\n');
+    out
+}
+
+fn line(out: &mut String, text: &str) {
+    *out += &wrapped(text, "  ");
+    out.push('\n');
+}
+
+fn write_run(out: &mut String, run: &Run, span: (i64, i64)) {
+    let timeline = &run.timeline;
+    for remark in run.remarks.iter().chain(&timeline.remarks) {
+        line(out, remark);
+    }
+    out.push('\n');
+    *out += &axis(span);
+    for band in &timeline.bands {
+        let mut row = Row::new(span);
+        row.put(band.start, band.end, '-');
+        *out += &row.text(&format!("region {}", band.name));
+    }
+    for (index, lane) in timeline.lanes.iter().enumerate() {
+        let mut row = Row::new(span);
+        let mut bars: Vec<&Bar> = timeline.bars.iter().filter(|bar| bar.lane == index).collect();
+        // What must be seen is written last.
+        bars.sort_by_key(|bar| (!bar.races.is_empty(), bar.kind != Kind::Call));
+        for bar in bars {
+            row.put(bar.start, bar.end, if bar.races.is_empty() { letter(bar.kind) } else { '!' });
+        }
+        *out += &row.text(&lane.name);
+    }
+    section(out, "operations", operations(timeline));
+    section(out, "stream waits", waits(timeline));
+    let held =
+        timeline.held().map(|bar| format!("{}{}  {}", bar.name, place(bar), bar.notes.join(" ")));
+    section(out, "where the host was held", held.collect());
+    section(out, "races", timeline.races.iter().map(|race| race.text.clone()).collect());
+}
+
+fn section(out: &mut String, title: &str, entries: Vec<String>) {
+    if entries.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n{title}");
+    for entry in entries {
+        let mut lines = entry.lines();
+        *out += &labelled("  ", lines.next().unwrap_or_default());
+        out.push('\n');
+        for more in lines {
+            *out += &labelled("    ", more.trim_start());
+            out.push('\n');
+        }
+    }
+}
+
+fn operations(timeline: &Timeline) -> Vec<String> {
+    let operations = || timeline.bars.iter().filter(|bar| bar.enqueued.is_some());
+    let mut entries: Vec<String> = operations()
+        .take(LISTED)
+        .map(|bar| {
+            let lane = &timeline.lanes[bar.lane].name;
+            let size = bar.bytes.map(|count| format!(", {}", bytes(count))).unwrap_or_default();
+            let when = match bar.times_known {
+                true => format!("{} to {}", time(bar.start), time(bar.end)),
+                false => format!("enqueued at {}", time(bar.start)),
+            };
+            format!("{when}: {} on {lane}{size}{}", bar.name, place(bar))
+        })
+        .collect();
+    let more = operations().count().saturating_sub(LISTED);
+    if more > 0 {
+        entries.push(format!("{more} more: see the page that `--format html` writes"));
+    }
+    entries
+}
+
+fn waits(timeline: &Timeline) -> Vec<String> {
+    let lane = |lane: usize| &timeline.lanes[lane].name;
+    let ends = timeline.arrows.iter().map(|arrow| {
+        format!(
+            "{}, {} -> {}, {} ({})",
+            lane(arrow.from.lane),
+            time(arrow.from.at),
+            lane(arrow.to.lane),
+            time(arrow.to.at),
+            arrow.event,
+        )
+    });
+    ends.collect()
+}
+
+fn place(bar: &Bar) -> String {
+    bar.at.as_ref().map(|at| format!("  {at}")).unwrap_or_default()
+}
+
+fn letter(kind: Kind) -> char {
+    match kind {
+        Kind::Kernel => 'K',
+        Kind::Upload => 'U',
+        Kind::Download => 'D',
+        Kind::Copy => 'C',
+        Kind::Memset => 'M',
+        Kind::HostFunction => 'F',
+        Kind::Held => '=',
+        Kind::Call => '.',
+        Kind::Host => 'h',
+    }
+}
+
+/// A lane's row.
+struct Row {
+    span: (i64, i64),
+    cells: Vec<char>,
+}
+
+impl Row {
+    fn new(span: (i64, i64)) -> Row {
+        Row { span, cells: vec![' '; CHART] }
+    }
+
+    fn column(&self, at: i64) -> usize {
+        let (start, end) = self.span;
+        let share = (at - start) as f64 / (end - start) as f64;
+        ((share * CHART as f64) as usize).min(CHART - 1)
+    }
+
+    /// What is shorter than a column takes one.
+    fn put(&mut self, start: i64, end: i64, mark: char) {
+        let (first, last) = (self.column(start), self.column(end.max(start)));
+        // A column that it only touches is another's.
+        let last = if end > start { self.column(end - 1).max(first) } else { last };
+        self.cells[first..=last].fill(mark);
+    }
+
+    fn text(&self, label: &str) -> String {
+        let mut short: String = label.chars().take(LABEL).collect();
+        if short.len() < label.len() {
+            short.pop();
+            short.push('~');
+        }
+        let cells: String = self.cells.iter().collect();
+        format!("{short:LABEL$}|{cells}|\n")
+    }
+}
+
+/// The row of times.
+fn axis(span: (i64, i64)) -> String {
+    let row = Row::new(span);
+    let mut cells = vec![' '; CHART];
+    for tick in ticks(span, 4) {
+        let label: Vec<char> = format!("|{}", time(tick)).chars().collect();
+        let at = row.column(tick);
+        if at + label.len() <= CHART && cells[at] == ' ' {
+            cells[at..at + label.len()].copy_from_slice(&label);
+        }
+    }
+    let cells: String = cells.into_iter().collect();
+    format!("{:LABEL$} {}\n", "", cells.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+
+    #[test]
+    fn a_run_as_text() {
+        let mut picture = sample::picture();
+        picture.runs.truncate(1);
+        insta::assert_snapshot!(page(&picture));
+    }
+
+    #[test]
+    fn no_line_is_too_wide_whatever_the_names() {
+        let mut picture = sample::picture();
+        let long = "a stream whose name \u{e9}\u{e9}\u{e9} is far too long ".repeat(4);
+        picture.title = long.clone();
+        for run in &mut picture.runs {
+            run.timeline.lanes.iter_mut().for_each(|lane| lane.name = long.clone());
+            run.timeline.bands.iter_mut().for_each(|band| band.name = long.clone());
+            run.timeline.bars.iter_mut().for_each(|bar| bar.name = long.clone());
+        }
+        let page = page(&picture);
+        assert!(page.lines().count() > 40, "{page}");
+        for line in page.lines() {
+            assert!(line.chars().count() <= WIDTH, "{line}");
+        }
+    }
+}
