@@ -65,6 +65,10 @@ pub enum Command {
     /// Tests the course itself: our crates, and that every starter, solution and mutant is graded as
     /// it should be.
     Verify(VerifyArguments),
+    /// Packs what a machine without Rust needs to grade: this program, and grade binaries built here.
+    ///
+    /// There, unpack it and run ./check, which takes the options of check.
+    Bundle(BundleArguments),
     /// Judges scenarios (`.case` files, or folders of them) and recorded traces.
     ///
     /// Exit codes: 0 all is as expected and no trace has a race, 1 something is not.
@@ -112,13 +116,131 @@ pub struct CheckArguments {
     #[command(flatten)]
     pub run: RunArguments,
 
-    /// How the report is written to standard output.
-    #[arg(long, value_enum, default_value_t = Format::Human)]
-    pub format: Format,
+    #[command(flatten)]
+    pub written: Written,
 
     /// Leaves out what is next and the completion criterion, for `watch`.
     #[arg(long, hide = true)]
     pub findings_only: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct BundleArguments {
+    /// Exercises, by number, name or path.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+
+    /// Where the archive is written.
+    #[arg(long, value_name = "FILE", default_value = "streamlings-bundle.tar.gz")]
+    pub output: PathBuf,
+
+    /// Packs the reference solutions instead of your code.
+    #[arg(long)]
+    pub solutions: bool,
+
+    /// Packs each folder in this one as a submission, built as `check --submissions` builds it.
+    #[arg(long, value_name = "DIR", conflicts_with = "solutions")]
+    pub submissions: Option<PathBuf>,
+}
+
+/// Grades what is in this bundle: all exercises, or those named.
+///
+/// Exit codes: 0 all passed (or, of several submissions, graded), 1 unsolved, 2 usage, 3 does not
+/// compile, 4 no device, 5 grader error.
+#[derive(Debug, Parser)]
+#[command(name = "check", bin_name = "./check", max_term_width = 100)]
+pub struct BundledCheck {
+    /// Exercises, by number or name.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+
+    /// Grades this submission alone, by its name. May be given more than once.
+    #[arg(long, value_name = "NAME")]
+    pub submission: Vec<String>,
+
+    /// Grades one of N equal shares of the submissions, for N machines: 1/N, 2/N and so on.
+    #[arg(long, value_name = "K/N", conflicts_with = "submission")]
+    pub share: Option<Share>,
+
+    /// How many submissions are graded at a time.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub jobs: NonZeroUsize,
+
+    /// Writes the full report of each submission into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub reports: Option<PathBuf>,
+
+    /// Counts points as this file says, and shows them.
+    #[arg(long, value_name = "FILE")]
+    pub points: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub run: RunArguments,
+
+    #[command(flatten)]
+    pub written: Written,
+}
+
+/// How and where a report is written.
+#[derive(Clone, Debug, Args)]
+pub struct Written {
+    /// How the report is written to standard output.
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub format: Format,
+
+    /// Writes the report to a file too, in this format. May be given more than once.
+    #[arg(long, value_name = "FORMAT=FILE")]
+    pub also: Vec<Also>,
+}
+
+/// A file for a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Also {
+    /// How it is written.
+    pub format: Format,
+    /// Where.
+    pub file: PathBuf,
+}
+
+impl std::str::FromStr for Also {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Also, String> {
+        let (format, file) = text.split_once('=').ok_or("give FORMAT=FILE")?;
+        let format = Format::from_str(format, false)?;
+        if file.is_empty() {
+            Err("give FORMAT=FILE".to_owned())
+        } else {
+            Ok(Also { format, file: file.into() })
+        }
+    }
+}
+
+/// One of several equal shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Which, from 1.
+    index: usize,
+    of: usize,
+}
+
+impl Share {
+    /// Whether what stands at this place, from 0, belongs to it.
+    pub fn has(self, place: usize) -> bool {
+        place % self.of == self.index - 1
+    }
+}
+
+impl std::str::FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Share, String> {
+        let numbers = text.split_once('/').and_then(|(index, of)| {
+            Some(Share { index: index.parse().ok()?, of: of.parse().ok()? })
+        });
+        let whole = numbers.filter(|share| (1..=share.of).contains(&share.index));
+        whole.ok_or_else(|| "give K/N, with K from 1 to N".to_owned())
+    }
 }
 
 #[derive(Debug, Args)]
@@ -371,6 +493,28 @@ mod tests {
     fn the_command_line_is_well_formed() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
+        BundledCheck::command().debug_assert();
+    }
+
+    #[test]
+    fn a_report_s_file_has_a_format() {
+        let also = Also { format: Format::Junit, file: "a=b.xml".into() };
+        assert_eq!("junit=a=b.xml".parse(), Ok(also));
+        for wrong in ["junit", "junit=", "xml=file", "=file"] {
+            assert!(wrong.parse::<Also>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn shares_have_everything_once() {
+        let shares: Vec<Share> =
+            ["1/3", "2/3", "3/3"].iter().map(|text| text.parse().expect("it is one")).collect();
+        for place in 0..7 {
+            assert_eq!(shares.iter().filter(|share| share.has(place)).count(), 1, "{place}");
+        }
+        for wrong in ["0/3", "4/3", "1", "1/0", "a/b", ""] {
+            assert!(wrong.parse::<Share>().is_err(), "{wrong}");
+        }
     }
 
     #[test]

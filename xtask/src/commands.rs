@@ -1,6 +1,7 @@
 //! The commands, one file each with one `run`.
 
 pub mod bench;
+pub mod bundle;
 pub mod check;
 pub mod completions;
 pub mod doctor;
@@ -15,5 +16,6 @@ pub mod quiz;
 pub mod reset;
 pub mod solution;
 pub mod trace;
+pub mod unpacked;
 pub mod verify;
 pub mod watch;

@@ -31,6 +31,11 @@ impl Exercise {
         format!("{:02} {}", self.number, self.name)
     }
 
+    /// The cases that it must have.
+    pub fn intended_cases(&self) -> Vec<String> {
+        self.intended.iter().map(|intended| intended.case.clone()).collect()
+    }
+
     /// The learner's sources, within the workspace.
     pub fn source(&self) -> PathBuf {
         Path::new("exercises").join(&self.folder).join("src")

@@ -10,12 +10,11 @@ use streamlings_trace::Device;
 use crate::build::{Built, NotBuilt, Package, build};
 use crate::cli::RunArguments;
 use crate::course::{Course, Exercise};
-use crate::criterion;
 use crate::progress::Progress;
 use crate::report::{CaseReport, ExerciseReport, Report};
 
 /// Whose code is graded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Whose {
     /// The learner's, in `exercises/`.
     Learner,
@@ -59,57 +58,101 @@ pub fn grade(
     whose: Whose,
     supervisor: &Supervisor,
 ) -> anyhow::Result<Report> {
-    let packages: Vec<Package> = exercises.iter().map(|e| whose.package(e)).collect();
-    let progress = Progress::start("building");
-    let built = match packages[..] {
-        [] => Built::default(),
-        _ => build(&course.root, &packages, &["grade"], &progress)?,
-    };
-    progress.steps(exercises.len());
-    let mut device = None;
-    let mut reports = Vec::new();
-    for (exercise, package) in exercises.iter().zip(&packages) {
-        let program = built.program(&course.root, package, "grade");
-        if let Ok(program) = &program
-            && device.is_none()
-        {
-            device = Some(probe(program, supervisor));
-        }
-        reports.push(grade_one(exercise, package, program, supervisor, &progress));
-    }
-    let (device, remarks) = device.unwrap_or_default();
-    let names: Vec<&str> = course.exercises.iter().map(|e| e.name.as_str()).collect();
-    let criterion = criterion::of(whose, &names, &reports, device.as_ref());
-    let total = course.exercises.len();
-    Ok(Report { device, remarks, exercises: reports, criterion, whose, total, submission: None })
+    let parts = build_parts(course, exercises, whose)?;
+    let parts: Vec<(&Exercise, Part)> = exercises.iter().copied().zip(parts).collect();
+    Ok(grade_parts(course, &parts, whose, supervisor))
 }
 
-fn grade_one(
-    exercise: &Exercise,
-    package: &Package,
-    program: Result<PathBuf, NotBuilt>,
-    supervisor: &Supervisor,
-    progress: &Progress,
-) -> ExerciseReport {
-    let intended: Vec<String> = exercise.intended.iter().map(|i| i.case.clone()).collect();
-    let graded = match program {
-        Ok(program) => {
-            // A binary that lists no cases, or too few, has been tampered with from within.
-            let listed = describe(&program, supervisor).map_or(Vec::new(), |listed| listed.cases);
-            let mut names: Vec<String> = listed.into_iter().map(|case| case.name).collect();
-            names.extend(intended.into_iter().filter(|n| !names.contains(n)).collect::<Vec<_>>());
-            Graded::run(exercise, &names, &program, supervisor, progress)
+/// What is there to grade of an exercise.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Part {
+    /// Its grade binary.
+    Program(PathBuf),
+    /// There is no binary: what it gets all the same.
+    Settled(Graded),
+}
+
+impl Part {
+    /// Of an exercise with these cases.
+    pub fn of_build(built: Result<PathBuf, NotBuilt>, cases: &[String]) -> Part {
+        let not_built = |finding: &Finding, said| {
+            Part::Settled(Graded { rustc: Some(said), ..Graded::all_as(cases, finding) })
+        };
+        match built {
+            Ok(program) => Part::Program(program),
+            Err(NotBuilt::Learner(finding, rustc)) => not_built(&finding, rustc),
+            Err(NotBuilt::Grader(trouble)) => {
+                let why = "the grade binary was not built";
+                not_built(&Finding::new(diagnosis::SETUP_FAILED, why), trouble)
+            }
         }
-        Err(NotBuilt::Learner(finding, rustc)) => {
-            Graded { rustc: Some(rustc), ..Graded::all_as(&intended, &finding) }
-        }
-        Err(NotBuilt::Grader(trouble)) => {
-            let finding = Finding::new(diagnosis::SETUP_FAILED, "the grade binary was not built");
-            Graded { rustc: Some(trouble), ..Graded::all_as(&intended, &finding) }
-        }
+    }
+}
+
+/// Builds exercises: a part for each.
+///
+/// # Errors
+/// Where cargo cannot be run.
+pub fn build_parts(
+    course: &Course,
+    exercises: &[&Exercise],
+    whose: Whose,
+) -> anyhow::Result<Vec<Part>> {
+    let packages: Vec<Package> = exercises.iter().map(|e| whose.package(e)).collect();
+    let built = match packages[..] {
+        [] => Built::default(),
+        _ => build(&course.root, &packages, &["grade"], &Progress::start("building"))?,
     };
-    progress.step();
-    graded.report(exercise, package)
+    let part = |(exercise, package): (&&Exercise, &Package)| {
+        let program = built.program(&course.root, package, "grade");
+        Part::of_build(program, &exercise.intended_cases())
+    };
+    Ok(exercises.iter().zip(&packages).map(part).collect())
+}
+
+/// Grades what was built.
+pub fn grade_parts(
+    course: &Course,
+    parts: &[(&Exercise, Part)],
+    whose: Whose,
+    supervisor: &Supervisor,
+) -> Report {
+    let progress = Progress::start("grading");
+    progress.steps(parts.len());
+    let mut device = None;
+    let mut reports = Vec::new();
+    for (exercise, part) in parts {
+        let graded = match part {
+            Part::Program(program) => {
+                device.get_or_insert_with(|| probe(program, supervisor));
+                Graded::run(
+                    exercise,
+                    &cases(exercise, program, supervisor),
+                    program,
+                    supervisor,
+                    &progress,
+                )
+            }
+            Part::Settled(graded) => graded.clone(),
+        };
+        progress.step();
+        reports.push(graded.report(exercise, &whose.package(exercise)));
+    }
+    let (device, remarks) = device.unwrap_or_default();
+    Report::new(course, whose, reports, device, remarks)
+}
+
+/// The cases of a grade binary, and those that its exercise must have: one that lists no cases, or too
+/// few, has been tampered with from within.
+fn cases(exercise: &Exercise, program: &Path, supervisor: &Supervisor) -> Vec<String> {
+    let listed = describe(program, supervisor).map_or(Vec::new(), |listed| listed.cases);
+    let mut names: Vec<String> = listed.into_iter().map(|case| case.name).collect();
+    for intended in exercise.intended_cases() {
+        if !names.contains(&intended) {
+            names.push(intended);
+        }
+    }
+    names
 }
 
 /// What the code of one exercise got.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod bundle;
 mod cli;
 mod commands;
 mod course;
@@ -24,14 +25,13 @@ mod timeline;
 use std::process::ExitCode;
 
 use clap::Parser;
-use cli::{Cli, Command};
+use cli::{BundledCheck, Cli, Command};
 use exit::Exit;
 
 fn main() -> ExitCode {
     if let Some(code) = streamlings_grade::supervise::main_of_guard() {
         return code;
     }
-    let cli = Cli::parse();
     // A case runs in a process group of its own, which Ctrl-C does not reach.
     let handler = ctrlc::set_handler(|| {
         if commands::watch::interrupt() {
@@ -44,7 +44,22 @@ fn main() -> ExitCode {
     if let Err(error) = handler {
         anstream::eprintln!("warning: Ctrl-C will leave running cases behind: {error}");
     }
-    let result = match &cli.command {
+    let result = match bundle::unpacked::here() {
+        Some(folder) => commands::unpacked::run(&folder, &BundledCheck::parse()),
+        None => dispatch(&Cli::parse()),
+    };
+    let exit = result.unwrap_or_else(|error| {
+        anstream::eprintln!("{}", text::labelled("error: ", &format!("{error:#}")));
+        let usage = error.is::<course::UnknownExercise>()
+            || error.is::<exit::UsageError>()
+            || error.is::<points::WrongPoints>();
+        if usage { Exit::Usage } else { Exit::GraderError }
+    });
+    ExitCode::from(exit.code())
+}
+
+fn dispatch(cli: &Cli) -> anyhow::Result<Exit> {
+    match &cli.command {
         Command::Check(arguments) => commands::check::run(&cli.root(), arguments),
         Command::Watch(arguments) => commands::watch::run(&cli.root(), arguments),
         Command::List(arguments) => commands::list::run(&cli.root(), arguments),
@@ -60,15 +75,8 @@ fn main() -> ExitCode {
         Command::Trace(arguments) => commands::trace::run(&cli.root(), arguments),
         Command::Judge(arguments) => commands::judge::run(arguments),
         Command::New(arguments) => commands::new::run(&cli.root(), arguments),
+        Command::Bundle(arguments) => commands::bundle::run(&cli.root(), arguments),
         Command::Bench => commands::bench::run(&cli.root()),
         Command::Ptx(arguments) => commands::ptx::run(&cli.root(), arguments),
-    };
-    let exit = result.unwrap_or_else(|error| {
-        anstream::eprintln!("{}", text::labelled("error: ", &format!("{error:#}")));
-        let usage = error.is::<course::UnknownExercise>()
-            || error.is::<exit::UsageError>()
-            || error.is::<points::WrongPoints>();
-        if usage { Exit::Usage } else { Exit::GraderError }
-    });
-    ExitCode::from(exit.code())
+    }
 }

@@ -13,16 +13,18 @@ mod tests;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use streamlings_grade::supervise::{Captured, CaseRun, Isolation};
 use streamlings_grade::{Outcome, Verdict};
 use streamlings_trace::Device;
 
-use crate::cli::Format;
-use crate::criterion::Criterion;
+use crate::cli::{Also, Format};
+use crate::course::Course;
+use crate::criterion::{self, Criterion};
 use crate::grading::Whose;
 use crate::points::Points;
-use crate::submission::Grading;
+use crate::submission::class::ClassRun;
 
 /// The report in one format; `root` is the workspace whose files it names.
 ///
@@ -56,23 +58,42 @@ pub fn render(
 pub fn render_class(
     format: Format,
     reports: &[&Report],
-    points: &Points,
-    grading: &Grading<'_>,
+    run: &ClassRun<'_>,
 ) -> anyhow::Result<String> {
+    let points = run.points;
     Ok(match format {
-        Format::Human => format!(
-            "\n{}\nDevice: {}\nIsolation: {}\nReports: {}/rooms/*/report.txt\n",
-            class::human(reports, points),
-            human::device_name(grading.device()),
-            grading.isolation(),
-            grading.folder().display(),
-        ),
+        Format::Human => {
+            let reports_at = run.reports.as_ref();
+            format!(
+                "\n{}\nDevice: {}\nIsolation: {}\n{}",
+                class::human(reports, points),
+                human::device_name(run.device),
+                run.isolation,
+                reports_at.map_or(String::new(), |at| format!("Reports: {}\n", at.display())),
+            )
+        }
         Format::Json => format!("{}\n", class::json(reports, points)),
         Format::Junit => junit::document(reports, Some(points))?,
         Format::Github => String::new(),
         Format::Markdown => class::markdown(reports, points),
         Format::Csv => class::csv(reports, points)?,
     })
+}
+
+/// Writes a report to files, in plain text.
+///
+/// # Errors
+/// Where one cannot be written, or the format cannot hold the report.
+pub fn to_files(
+    also: &[Also],
+    render: impl Fn(Format) -> anyhow::Result<String>,
+) -> anyhow::Result<()> {
+    for Also { format, file } in also {
+        let text = anstream::adapter::strip_str(&render(*format)?).to_string();
+        std::fs::write(file, text)
+            .with_context(|| format!("{} cannot be written", file.display()))?;
+    }
+    Ok(())
 }
 
 /// For GitHub, adds this text to the summary of the job that runs.
@@ -122,6 +143,20 @@ pub struct Submitted {
 }
 
 impl Report {
+    /// On exercises of this course; of no submission.
+    pub fn new(
+        course: &Course,
+        whose: Whose,
+        exercises: Vec<ExerciseReport>,
+        device: Option<Device>,
+        remarks: Vec<String>,
+    ) -> Report {
+        let names: Vec<&str> = course.exercises.iter().map(|e| e.name.as_str()).collect();
+        let criterion = criterion::of(whose, &names, &exercises, device.as_ref());
+        let total = course.exercises.len();
+        Report { device, remarks, exercises, criterion, whose, total, submission: None }
+    }
+
     /// The outcomes of the exercises.
     pub fn outcomes(&self) -> impl Iterator<Item = Outcome> {
         self.exercises.iter().map(|exercise| exercise.outcome)

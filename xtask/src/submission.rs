@@ -22,16 +22,15 @@ use streamlings_grade::supervise::{Isolation, Supervisor};
 use streamlings_grade::{Finding, diagnosis};
 use streamlings_trace::Device;
 
-use crate::build::NotBuilt;
 use crate::course::{Course, Exercise};
-use crate::criterion;
-use crate::grading::{self, Graded, Whose};
+use crate::grading::{self, Graded, Part, Whose};
 use crate::progress::Progress;
 use crate::report::{ExerciseReport, Report, Submitted};
 use handed_in::HandedIn;
 use kit::Kit;
 use results::Results;
 use room::Room;
+use sources::Sources;
 
 /// What all submissions of a run have in common.
 pub struct Grading<'a> {
@@ -77,6 +76,11 @@ impl<'a> Grading<'a> {
         self.kit.cases(exercise)
     }
 
+    /// A grade binary of the grader's own, which can be asked for the device.
+    pub fn any_program(&self) -> Option<&Path> {
+        self.kit.any_program()
+    }
+
     /// What the kernel keeps submissions from.
     pub fn isolation(&self) -> Isolation {
         self.isolation
@@ -104,22 +108,15 @@ impl<'a> Grading<'a> {
             progress.say(format!("{}: {}", handed_in.name, exercise.label()));
             exercises.push(self.grade_exercise(exercise, &handed_in, &room, progress)?);
         }
-        let names: Vec<&str> = self.course.exercises.iter().map(|e| e.name.as_str()).collect();
-        let criterion = criterion::of(Whose::Learner, &names, &exercises, self.device.as_ref());
-        Ok(Report {
-            device: self.device.clone(),
-            remarks: self.remarks.clone(),
-            exercises,
-            criterion,
-            whose: Whose::Learner,
-            total: self.course.exercises.len(),
-            submission: Some(Submitted {
-                name: handed_in.name,
-                folder: room.workspace().to_owned(),
-                ignored: handed_in.ignored,
-                isolation: self.isolation,
-            }),
-        })
+        let submitted = Submitted {
+            name: handed_in.name,
+            folder: room.workspace(),
+            ignored: handed_in.ignored,
+            isolation: self.isolation,
+        };
+        let (device, remarks) = (self.device.clone(), self.remarks.clone());
+        let report = Report::new(self.course, Whose::Learner, exercises, device, remarks);
+        Ok(Report { submission: Some(submitted), ..report })
     }
 
     fn grade_exercise(
@@ -131,41 +128,47 @@ impl<'a> Grading<'a> {
     ) -> anyhow::Result<ExerciseReport> {
         let cases = self.kit.cases(exercise);
         let package = Whose::Learner.package(exercise);
-        let all_as = |finding: &Finding| Graded::all_as(cases, finding);
         let report = |graded: Graded| graded.report(exercise, &package);
-        let sources = match handed_in.sources(exercise) {
-            Ok(Some(sources)) => sources,
-            Ok(None) => {
-                let finding = Finding::new(
-                    diagnosis::NOT_HANDED_IN,
-                    format!("the submission has no {}/src", package.folder.display()),
-                );
-                return Ok(report(all_as(&finding)));
-            }
-            Err(why) => {
-                return Ok(report(all_as(&Finding::new(diagnosis::REFUSED, why.to_string()))));
-            }
+        let sources = match self.sources(exercise, handed_in) {
+            Ok(sources) => sources,
+            Err(finding) => return Ok(report(Graded::all_as(cases, &finding))),
         };
         room.put(self.course, exercise, &sources)?;
         let key = sources.key(exercise);
         if let Some(graded) = self.results.find(&key) {
             return Ok(report(graded));
         }
-        let graded = match self.kit.build(exercise, room, &self.supervisor)? {
-            Ok(program) => {
+        let graded = match self.build(exercise, room)? {
+            Part::Program(program) => {
                 let supervisor = room.confine(&self.supervisor, self.device.as_ref());
                 Graded::run(exercise, cases, &program, &supervisor, progress)
             }
-            Err(NotBuilt::Learner(finding, rustc)) => {
-                Graded { rustc: Some(rustc), ..all_as(&finding) }
-            }
-            Err(NotBuilt::Grader(trouble)) => Graded {
-                rustc: Some(trouble),
-                ..all_as(&Finding::new(diagnosis::SETUP_FAILED, "the grade binary was not built"))
-            },
+            Part::Settled(graded) => graded,
         };
         let report = report(graded.clone());
         self.results.keep(&key, &graded)?;
         Ok(report)
+    }
+
+    /// The sources for an exercise, or why there are none.
+    pub fn sources(&self, exercise: &Exercise, handed_in: &HandedIn) -> Result<Sources, Finding> {
+        match handed_in.sources(exercise) {
+            Ok(Some(sources)) => Ok(sources),
+            Ok(None) => {
+                let folder = Whose::Learner.package(exercise).folder;
+                let why = format!("the submission has no {}/src", folder.display());
+                Err(Finding::new(diagnosis::NOT_HANDED_IN, why))
+            }
+            Err(why) => Err(Finding::new(diagnosis::REFUSED, why.to_string())),
+        }
+    }
+
+    /// Builds the exercise that was put into a room.
+    ///
+    /// # Errors
+    /// Where rustc cannot be run at all.
+    pub fn build(&self, exercise: &Exercise, room: &Room) -> std::io::Result<Part> {
+        let built = self.kit.build(exercise, room, &self.supervisor)?;
+        Ok(Part::of_build(built, self.kit.cases(exercise)))
     }
 }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use libtest_mimic::{Arguments, Failed, Trial};
 use nix::sys::signal::{Signal, kill, raise};
 use nix::unistd::getppid;
-use streamlings_grade::supervise::{CaseRun, Limits, Supervisor};
+use streamlings_grade::supervise::{CaseRun, Confinement, Limits, Supervisor};
 use streamlings_grade::{Finding, Job, Verdict, diagnosis};
 
 /// A hostile program, and what its run must look like: `outcome: message`, `*` for any rest.
@@ -134,6 +135,10 @@ fn main() -> ExitCode {
         let run = Supervisor::default().run_case(Path::new("/nonexistent"), "does_as_told");
         check(&run, "grader error: /nonexistent could not be run: No such file*")
     }));
+    for confined in [false, true] {
+        let name = format!("a_program_that_cannot_start_is_not_the_learners_fault_{confined}");
+        trials.push(Trial::test(name, move || cannot_start(confined)));
+    }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -150,6 +155,22 @@ fn run(case: &str) -> Result<CaseRun, Failed> {
     let run = supervisor.run_case(&std::env::current_exe()?, case);
     require(began.elapsed() < time_limit + 20 * LIMIT, "the supervisor waited too long")?;
     Ok(run)
+}
+
+/// A file that may not be run, and one whose interpreter is not there.
+fn cannot_start(confined: bool) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let program = folder.path().join("program");
+    std::fs::write(&program, "#!/nonexistent\n")?;
+    let confinement = confined.then(Confinement::system);
+    let supervisor = Supervisor { confinement, ..Supervisor::default() };
+    let shown = program.display();
+    for (mode, why) in [(0o644, "Permission denied*"), (0o755, "No such file*")] {
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(mode))?;
+        let run = supervisor.run_case(&program, "does_as_told");
+        check(&run, &format!("grader error: {shown} could not be run: {why}"))?;
+    }
+    Ok(())
 }
 
 fn require(holds: bool, text: &str) -> Result<(), Failed> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::cli::{CheckArguments, Format};
+use crate::cli::{CheckArguments, Format, Written};
 use crate::course::{Course, Exercise};
 use crate::exit::Exit;
 use crate::grading::{Whose, grade, supervisor};
@@ -29,22 +29,43 @@ pub fn run(root: &Path, arguments: &CheckArguments) -> anyhow::Result<Exit> {
     let digests = exercises.iter().map(|exercise| digest(exercise).as_ref().map(sources::digest));
     let digests: Vec<Option<String>> = digests.collect();
     let report = grade(&course, &exercises, whose, &supervisor(&arguments.run))?;
-    if let Some(points) = &points {
-        for exercise in report.exercises.iter().filter(|exercise| exercise.rustc.is_none()) {
-            let cases: Vec<String> =
-                exercise.cases.iter().map(|c| c.verdict.case.clone()).collect();
-            points.check(&exercise.name, &cases)?;
-        }
-    }
-    let points = points.as_ref();
+    check_points(points.as_ref(), &report)?;
     if whose == Whose::Learner {
         remember(root, &report, &digests);
     }
-    text::print(&match arguments.format {
-        Format::Human if arguments.findings_only => human::render_findings(root, &report),
-        format => report::render(format, root, &report, points)?,
-    })?;
-    report::to_github(arguments.format, || report::markdown::render(&report, points))?;
+    if arguments.written.format == Format::Human && arguments.findings_only {
+        text::print(&human::render_findings(root, &report))?;
+        return Ok(Exit::of_outcomes(report.outcomes()));
+    }
+    tell(root, &report, points.as_ref(), &arguments.written)
+}
+
+/// Sees to it that points name cases that there are.
+///
+/// # Errors
+/// [`WrongPoints`](crate::points::WrongPoints).
+pub fn check_points(points: Option<&Points>, report: &Report) -> anyhow::Result<()> {
+    // What did not compile could not list its cases.
+    for exercise in report.exercises.iter().filter(|exercise| exercise.rustc.is_none()) {
+        let cases: Vec<String> = exercise.cases.iter().map(|c| c.verdict.case.clone()).collect();
+        points.map(|points| points.check(&exercise.name, &cases)).transpose()?;
+    }
+    Ok(())
+}
+
+/// Writes a report to standard output, to files, and to GitHub.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn tell(
+    root: &Path,
+    report: &Report,
+    points: Option<&Points>,
+    written: &Written,
+) -> anyhow::Result<Exit> {
+    text::print(&report::render(written.format, root, report, points)?)?;
+    report::to_files(&written.also, |format| report::render(format, root, report, points))?;
+    report::to_github(written.format, || report::markdown::render(report, points))?;
     Ok(Exit::of_outcomes(report.outcomes()))
 }
 

@@ -1,18 +1,21 @@
 //! `--submission` and `--submissions`: grades one folder, or a folder of them, and writes as it goes.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
+use streamlings_grade::supervise::Isolation;
 use streamlings_grade::{Finding, diagnosis};
+use streamlings_trace::Device;
 
 use super::Grading;
 use super::room::Room;
-use crate::cli::{CheckArguments, Format};
+use crate::cli::{CheckArguments, Format, Written};
+use crate::commands::check;
 use crate::course::{Course, Exercise};
-use crate::criterion;
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::grading::{Graded, Whose, supervisor};
 use crate::points::Points;
 use crate::progress::Progress;
@@ -30,7 +33,10 @@ pub fn run(
     arguments: &CheckArguments,
 ) -> anyhow::Result<Exit> {
     let folders = match (&arguments.submission, &arguments.submissions) {
-        (Some(one), _) => vec![one.clone()],
+        (Some(one), _) => {
+            ensure!(one.is_dir(), UsageError(format!("there is no folder {}", one.display())));
+            vec![one.clone()]
+        }
         (None, Some(many)) => folders(many)?,
         (None, None) => Vec::new(),
     };
@@ -41,56 +47,117 @@ pub fn run(
     for exercise in &grading.exercises {
         shown.check(&exercise.name, grading.cases(exercise))?;
     }
-    if arguments.submission.is_some() {
-        let report = grade(&grading, &folders[0]);
-        text::print(&report::render(arguments.format, &course.root, &report, Some(shown))?)?;
-        report::to_github(arguments.format, || {
-            crate::report::markdown::render(&report, Some(shown))
-        })?;
-        return Ok(Exit::of_outcomes(report.outcomes()));
+    let run = ClassRun {
+        points: shown,
+        written: &arguments.written,
+        jobs: arguments.jobs,
+        device: grading.device(),
+        isolation: grading.isolation(),
+        reports: Some(grading.folder().join("rooms/*/report.txt")),
+    };
+    let grade = |folder: &PathBuf| grade(&grading, folder);
+    match &folders[..] {
+        [one] if arguments.submission.is_some() => run.one(&course.root, &grade(one)),
+        all => run.all(all, grade),
+    }
+}
+
+/// What submissions are graded for, wherever they come from.
+pub struct ClassRun<'a> {
+    /// What cases are worth.
+    pub points: &'a Points,
+    /// How and where it is written.
+    pub written: &'a Written,
+    /// How many submissions are graded at a time.
+    pub jobs: NonZeroUsize,
+    /// What cases run on.
+    pub device: Option<&'a Device>,
+    /// What submissions are kept from.
+    pub isolation: Isolation,
+    /// Where the full report of each submission is.
+    pub reports: Option<PathBuf>,
+}
+
+impl ClassRun<'_> {
+    /// Reports on a single submission.
+    ///
+    /// # Errors
+    /// Where the report cannot be written.
+    pub fn one(&self, root: &Path, report: &Report) -> anyhow::Result<Exit> {
+        check::tell(root, report, Some(self.points), self.written)
     }
 
-    let progress = Progress::start("grading");
-    progress.steps(folders.len());
-    let next = Mutex::new(folders.iter());
-    let done = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..arguments.jobs.get().min(folders.len().max(1)) {
-            scope.spawn(|| {
-                loop {
-                    let Some(folder) = lock(&next).next() else { break };
-                    let began = Instant::now();
-                    let report = grade(&grading, folder);
-                    let seconds = began.elapsed().as_secs_f64();
-                    progress.step();
-                    let mut done = lock(&done);
-                    // Who reads the lines no more still gets the table's exit code.
-                    let _ = text::print(&as_it_comes(arguments.format, &report, shown, seconds));
-                    done.push(report);
-                }
-            });
+    /// Grades each submission, writes a line as it comes, and then the table.
+    ///
+    /// # Errors
+    /// Where the table cannot be written.
+    pub fn all<S: Sync>(
+        &self,
+        submissions: &[S],
+        grade: impl Fn(&S) -> Report + Sync,
+    ) -> anyhow::Result<Exit> {
+        let progress = Progress::start("grading");
+        progress.steps(submissions.len());
+        let next = Mutex::new(submissions.iter());
+        let done = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.get().min(submissions.len().max(1)) {
+                scope.spawn(|| {
+                    loop {
+                        let Some(submission) = lock(&next).next() else { break };
+                        let began = Instant::now();
+                        let report = grade(submission);
+                        let seconds = began.elapsed().as_secs_f64();
+                        progress.step();
+                        let mut done = lock(&done);
+                        // Who reads the lines no more still gets the table's exit code.
+                        let _ =
+                            text::print(&self.as_it_comes(self.written.format, &report, seconds));
+                        done.push((report, seconds));
+                    }
+                });
+            }
+        });
+        drop(progress);
+        let mut reports = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let name = |report: &Report| report.submission.as_ref().map(|s| s.name.clone());
+        reports.sort_by_key(|(report, _)| name(report));
+        let timed = reports;
+        let reports: Vec<&Report> = timed.iter().map(|(report, _)| report).collect();
+        let Written { format, also } = self.written;
+        text::print(&report::render_class(*format, &reports, self)?)?;
+        report::to_files(also, |format| {
+            let lines =
+                timed.iter().map(|(report, seconds)| self.as_it_comes(format, report, *seconds));
+            Ok(lines.collect::<String>() + &report::render_class(format, &reports, self)?)
+        })?;
+        report::to_github(*format, || class::markdown(&reports, self.points))?;
+        // To have graded is what was asked for; only what could not be graded is a failure.
+        let untold = reports.iter().flat_map(|report| report.outcomes());
+        Ok(Exit::of_outcomes(untold.filter(|outcome| !outcome.is_about_the_code())))
+    }
+
+    fn as_it_comes(&self, format: Format, report: &Report, seconds: f64) -> String {
+        match format {
+            Format::Human => class::line(report, self.points, seconds),
+            Format::Json => format!("{}\n", report::json::document(report, Some(self.points))),
+            Format::Github => report::github::annotations(report),
+            Format::Junit | Format::Markdown | Format::Csv => String::new(),
         }
-    });
-    drop(progress);
-    let mut reports = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let name = |report: &Report| report.submission.as_ref().map(|s| s.name.clone());
-    reports.sort_by_key(name);
-    let reports: Vec<&Report> = reports.iter().collect();
-    text::print(&report::render_class(arguments.format, &reports, shown, &grading)?)?;
-    report::to_github(arguments.format, || class::markdown(&reports, shown))?;
-    // To have graded is what was asked for; only what could not be graded is a failure.
-    let untold = reports.iter().flat_map(|report| report.outcomes());
-    Ok(Exit::of_outcomes(untold.filter(|outcome| !outcome.is_about_the_code())))
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The folders of a folder, by name.
-fn folders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let entries =
-        folder.read_dir().with_context(|| format!("{} cannot be read", folder.display()))?;
+/// The submissions in a folder, by name.
+///
+/// # Errors
+/// [`UsageError`] where it is no folder, or holds none.
+pub fn folders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let usage = |why: &str| UsageError(format!("{} {why}", folder.display()));
+    let entries = folder.read_dir().map_err(|error| usage(&format!("cannot be read: {error}")))?;
     let mut folders = Vec::new();
     for entry in entries {
         let path = entry?.path();
@@ -99,7 +166,7 @@ fn folders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
             folders.push(path);
         }
     }
-    ensure!(!folders.is_empty(), "{} holds no submission", folder.display());
+    ensure!(!folders.is_empty(), usage("holds no submission"));
     folders.sort();
     Ok(folders)
 }
@@ -114,21 +181,15 @@ fn grade(grading: &Grading<'_>, folder: &Path) -> Report {
             graded.report(exercise, &Whose::Learner.package(exercise))
         });
         let exercises: Vec<_> = exercises.collect();
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Report {
-            device: grading.device().cloned(),
-            remarks: Vec::new(),
-            criterion: criterion::of(Whose::Learner, &[], &exercises, grading.device()),
-            exercises,
-            whose: Whose::Learner,
-            total: grading.course.exercises.len(),
-            submission: Some(Submitted {
-                name,
-                folder: grading.course.root.clone(),
-                ignored: Vec::new(),
-                isolation: grading.isolation(),
-            }),
-        }
+        let device = grading.device().cloned();
+        let report = Report::new(grading.course, Whose::Learner, exercises, device, Vec::new());
+        let submitted = Submitted {
+            name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            folder: grading.course.root.clone(),
+            ignored: Vec::new(),
+            isolation: grading.isolation(),
+        };
+        Report { submission: Some(submitted), ..report }
     });
     if let Some(submission) = &report.submission
         && let Ok(room) = Room::make(grading.folder(), &submission.name)
@@ -138,13 +199,4 @@ fn grade(grading: &Grading<'_>, folder: &Path) -> Report {
         let _ = std::fs::write(room.report(), anstream::adapter::strip_str(&text).to_string());
     }
     report
-}
-
-fn as_it_comes(format: Format, report: &Report, points: &Points, seconds: f64) -> String {
-    match format {
-        Format::Human => class::line(report, points, seconds),
-        Format::Json => format!("{}\n", report::json::document(report, Some(points))),
-        Format::Github => report::github::annotations(report),
-        Format::Junit | Format::Markdown | Format::Csv => String::new(),
-    }
 }

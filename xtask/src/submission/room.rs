@@ -23,6 +23,7 @@ const ENVIRONMENT: &[&str] = &[
 #[derive(Clone, Debug)]
 pub struct Room {
     folder: PathBuf,
+    workspace: PathBuf,
 }
 
 impl Room {
@@ -31,12 +32,8 @@ impl Room {
     /// # Errors
     /// The file system's.
     pub fn make(within: &Path, name: &str) -> std::io::Result<Room> {
-        use sha2::Digest;
-        let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
-        let shown: String = name.chars().take(40).map(plain).collect();
-        // Two names may look alike once they are plain.
-        let hash = hex(&sha2::Sha256::digest(name.as_bytes())[..4]);
-        let room = Room { folder: within.join("rooms").join(format!("{shown}-{hash}")) };
+        let folder = within.join("rooms").join(folder_name(name));
+        let room = Room { workspace: folder.join("workspace"), folder };
         for folder in ["workspace", "built", "temporary"] {
             std::fs::create_dir_all(room.folder.join(folder))?;
         }
@@ -45,9 +42,18 @@ impl Room {
         Ok(room)
     }
 
+    /// A room for sources that lie elsewhere and were built elsewhere; this folder is its own.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn around(workspace: PathBuf, folder: PathBuf) -> std::io::Result<Room> {
+        std::fs::create_dir_all(folder.join("temporary"))?;
+        Ok(Room { folder, workspace })
+    }
+
     /// A workspace as far as file names go: the submission's sources beside the grader's cases.
     pub fn workspace(&self) -> PathBuf {
-        self.folder.join("workspace")
+        self.workspace.clone()
     }
 
     /// Where rustc writes.
@@ -129,6 +135,16 @@ fn environment() -> Vec<(OsString, OsString)> {
         ENVIRONMENT.iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?)));
     let path = ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
     kept.chain([path]).collect()
+}
+
+/// A folder's name for the submission of this name, of plain characters, and its alone.
+pub fn folder_name(name: &str) -> String {
+    use sha2::Digest;
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    let shown: String = name.chars().take(40).map(plain).collect();
+    // Two names may look alike once they are plain.
+    let hash = hex(&sha2::Sha256::digest(name.as_bytes())[..4]);
+    format!("{shown}-{hash}")
 }
 
 /// Copies a folder with its folders.

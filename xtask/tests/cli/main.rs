@@ -1,5 +1,6 @@
 //! `cargo xtask`, run as a program on workspaces of its own.
 
+mod bundle;
 mod check;
 mod columns;
 mod learner;

@@ -137,8 +137,10 @@ fn a_submission_is_reported_like_ones_own_code() {
 
     let output = xtask(course.path(), &["check", "1", "--submission", bob]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let output = xtask(course.path(), &["check", "--submission", "/nonexistent"]);
-    assert_eq!(output.status.code(), Some(5), "{output:?}");
+    for option in ["--submission", "--submissions"] {
+        let output = xtask(course.path(), &["check", option, "/nonexistent"]);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+    }
 
     // The course itself stays as it is.
     let own = course.path().join("exercises/01_one/src/lib.rs");

@@ -14,7 +14,7 @@
 //! guard's standard error for both of its outputs.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -124,15 +124,21 @@ fn say(said: &Said) {
     let _ = out.flush();
 }
 
-/// In the process that becomes the case's.
+/// In the process that becomes the case's. Its standard output is the guard's ear, which the case does
+/// not get: that has the standard error for both.
 fn become_case(task: &Task) -> std::io::Result<()> {
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
     limit(&task.limits);
     if let Some(confinement) = &task.confinement {
         confine(confinement)?;
     }
-    // Only returns if it fails.
-    Err(Command::new(&task.program).args(&task.arguments).exec())
+    // Closed by the system where the program starts.
+    let mut ear = std::fs::File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+    let stdout = std::io::stderr().as_fd().try_clone_to_owned()?;
+    // Only returns if it fails, and the standard output may be the case's by then.
+    let error = Command::new(&task.program).args(&task.arguments).stdout(stdout).exec();
+    serde_json::to_writer(&mut ear, &Said::NotStarted(error.to_string()))?;
+    std::process::exit(1)
 }
 
 fn guard(task: &Task) -> std::io::Result<()> {
@@ -147,23 +153,19 @@ fn guard(task: &Task) -> std::io::Result<()> {
     }
     nix::sys::prctl::set_child_subreaper(true)?;
 
-    if !task.program.exists() {
-        // Told here, where it is not taken for what the case says.
-        let error = std::io::Error::from_raw_os_error(Errno::ENOENT as i32);
-        say(&Said::NotStarted(error.to_string()));
-        return Ok(());
-    }
-    let stderr = || std::io::stderr().as_fd().try_clone_to_owned();
+    let (ear, mouth) = std::io::pipe()?;
     let child = own_program(CONFINE, &serde_json::to_string(task)?)?
-        .stdout(stderr()?)
-        .stderr(stderr()?)
+        .stdout(mouth)
+        .stderr(std::io::stderr().as_fd().try_clone_to_owned()?)
         .process_group(0)
         .spawn()?;
     let case = Pid::from_raw(child.id().cast_signed());
     say(&Said::Started(case.as_raw()));
     let said = watch(task, case, &told)?;
     end_descendants();
-    if let Some(said) = said {
+    // Nobody has the other end any more. What never became the case's program says why.
+    let not_started = serde_json::from_reader(BufReader::new(ear)).ok();
+    if let Some(said) = not_started.or(said) {
         say(&said);
     }
     Ok(())

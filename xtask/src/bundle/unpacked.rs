@@ -1,0 +1,105 @@
+//! An unpacked bundle: found beside this program, and taken only if it is whole.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use serde::Deserialize;
+
+use super::{FORMAT, MANIFEST, Manifest, PROGRAM, archive};
+
+/// How many damaged files a message names.
+const NAMED: usize = 3;
+
+/// A bundle's folder, and what is in it.
+#[derive(Clone, Debug)]
+pub struct Unpacked {
+    /// Where it was unpacked.
+    pub folder: PathBuf,
+    /// What is in it.
+    pub manifest: Manifest,
+}
+
+/// The folder of this program, if it is a bundle's: its name says so.
+pub fn here() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let named = program.file_name().is_some_and(|name| name == PROGRAM);
+    named.then(|| program.parent().map(Path::to_owned)).flatten()
+}
+
+/// The part of a manifest that every version has.
+#[derive(Deserialize)]
+struct Version {
+    format: u32,
+    streamlings: String,
+}
+
+impl Unpacked {
+    /// Opens a bundle in which no file is missing or of another length.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what to do.
+    pub fn open(folder: &Path) -> anyhow::Result<Unpacked> {
+        let file = folder.join(MANIFEST);
+        let again = "unpack the archive again, all of it";
+        let text = std::fs::read(&file)
+            .with_context(|| format!("{} cannot be read: {again}", file.display()))?;
+        let damaged = || format!("{} is damaged: {again}", file.display());
+        let version: Version = serde_json::from_slice(&text).with_context(damaged)?;
+        let made = &version.streamlings;
+        ensure!(
+            version.format == FORMAT,
+            "this bundle has format {} and was made by version {made}; this program reads format {FORMAT}",
+            version.format
+        );
+        let manifest = serde_json::from_slice(&text).with_context(damaged)?;
+        let unpacked = Unpacked { folder: folder.to_owned(), manifest };
+        unpacked.refuse(|path, size, _| {
+            let found = unpacked.folder.join(path).metadata().ok();
+            match found.map(|metadata| metadata.len()) {
+                None => Some("is missing"),
+                Some(found) if found != size => Some("has another length"),
+                Some(_) => None,
+            }
+        })?;
+        Ok(unpacked)
+    }
+
+    /// Compares the digests of the files that are wanted.
+    ///
+    /// # Errors
+    /// Which files are damaged.
+    pub fn verify(&self, wanted: impl Fn(&str) -> bool) -> anyhow::Result<()> {
+        self.refuse(|path, _, sha256| {
+            if !wanted(path) {
+                return None;
+            }
+            match archive::digest_of(&self.folder.join(path)) {
+                Ok(found) if found.sha256 == sha256 => None,
+                Ok(_) => Some("is damaged"),
+                Err(_) => Some("cannot be read"),
+            }
+        })
+    }
+
+    /// Fails with the files of which `fault` finds something.
+    fn refuse(
+        &self,
+        fault: impl Fn(&str, u64, &str) -> Option<&'static str>,
+    ) -> anyhow::Result<()> {
+        let faults = self.manifest.files.iter();
+        let faults: Vec<String> = faults
+            .filter_map(|(path, file)| {
+                fault(path, file.size, &file.sha256).map(|fault| format!("{path} {fault}"))
+            })
+            .collect();
+        if faults.is_empty() {
+            return Ok(());
+        }
+        let more = match faults.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let named = faults[..faults.len().min(NAMED)].join(", ");
+        bail!("this bundle is not whole: {named}{more}; unpack the archive again, all of it")
+    }
+}

@@ -1,0 +1,234 @@
+//! `./check` of a bundle: grades what lies beside this program.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use streamlings_grade::supervise::{Isolation, Supervisor, isolation};
+use streamlings_grade::{Finding, diagnosis};
+use streamlings_trace::Device;
+
+use super::check;
+use crate::bundle::unpacked::Unpacked;
+use crate::bundle::{Content, Member, PROBE, PROGRAM};
+use crate::cli::BundledCheck;
+use crate::course::{Course, Exercise};
+use crate::exit::{Exit, UsageError};
+use crate::grading::{self, Graded, Part, Whose, grade_parts, supervisor};
+use crate::points::Points;
+use crate::progress::Progress;
+use crate::report::{Report, Submitted, human};
+use crate::submission::class::ClassRun;
+use crate::submission::room::{self, Room};
+use crate::text::warn;
+
+/// Grades what was asked for, and writes the report to standard output.
+///
+/// # Errors
+/// Where the bundle is not whole, or has not what was asked for.
+pub fn run(folder: &Path, arguments: &BundledCheck) -> anyhow::Result<Exit> {
+    let bundle = Unpacked::open(folder)?;
+    let course = Course::read(&folder.join("course"))?;
+    let points = arguments.points.as_ref().map(|file| Points::read(file, &course)).transpose()?;
+    match &bundle.manifest.content {
+        Content::Own { whose, exercises } => {
+            let of_class = !arguments.submission.is_empty() || arguments.share.is_some();
+            let why = "this bundle holds no submissions, but the exercises of one checkout";
+            ensure!(!of_class, UsageError(why.to_owned()));
+            let selected = select(&course, &arguments.names, exercises)?;
+            let parts =
+                selected.into_iter().map(|(exercise, part)| (exercise, in_bundle(folder, part)));
+            let parts: Vec<(&Exercise, Part)> = parts.collect();
+            verify(&bundle, parts.iter().map(|(_, part)| part))?;
+            let report = grade_parts(&course, &parts, *whose, &supervisor(&arguments.run));
+            check::check_points(points.as_ref(), &report)?;
+            check::tell(&course.root, &report, points.as_ref(), &arguments.written)
+        }
+        Content::Class { cases, submissions } => {
+            let exercises = select(&course, &arguments.names, cases)?;
+            let members = members(submissions, arguments)?;
+            let parts = members.iter().flat_map(|member| {
+                exercises.iter().filter_map(|(exercise, _)| member.exercises.get(&exercise.name))
+            });
+            let parts: Vec<Part> = parts.map(|part| in_bundle(folder, part)).collect();
+            verify(&bundle, &parts)?;
+            let points = points.unwrap_or_default();
+            for (exercise, cases) in &exercises {
+                points.check(&exercise.name, cases)?;
+            }
+            grade_class(&bundle, &course, &exercises, &members, &points, arguments)
+        }
+    }
+}
+
+/// What the bundle has for these exercises; for all that it has without names.
+fn select<'a, T>(
+    course: &'a Course,
+    names: &[String],
+    packed: &'a BTreeMap<String, T>,
+) -> anyhow::Result<Vec<(&'a Exercise, &'a T)>> {
+    let mut selected = Vec::new();
+    for exercise in course.select(names)? {
+        match packed.get(&exercise.name) {
+            Some(part) => selected.push((exercise, part)),
+            None if names.is_empty() => {}
+            None => {
+                let known: Vec<&str> = packed.keys().map(String::as_str).collect();
+                let why = format!("has no {}; it has {}", exercise.label(), known.join(", "));
+                return Err(UsageError(format!("this bundle {why}")).into());
+            }
+        }
+    }
+    Ok(selected)
+}
+
+/// The submissions that were asked for.
+fn members<'a>(all: &'a [Member], arguments: &BundledCheck) -> Result<Vec<&'a Member>, UsageError> {
+    for name in &arguments.submission {
+        if !all.iter().any(|member| member.name == *name) {
+            return Err(UsageError(format!("this bundle has no submission `{name}`")));
+        }
+    }
+    let wanted = |place: usize, member: &Member| {
+        let named = arguments.submission.is_empty() || arguments.submission.contains(&member.name);
+        named && arguments.share.is_none_or(|share| share.has(place))
+    };
+    let members = all.iter().enumerate().filter(|(place, member)| wanted(*place, member));
+    Ok(members.map(|(_, member)| member).collect())
+}
+
+/// A part with the path of its program as it is on this machine.
+fn in_bundle(folder: &Path, part: &Part) -> Part {
+    match part {
+        Part::Program(path) => Part::Program(folder.join(path)),
+        Part::Settled(graded) => Part::Settled(graded.clone()),
+    }
+}
+
+/// Sees to it that what is about to run, and what reports show, is what was packed.
+fn verify<'a>(bundle: &Unpacked, parts: impl IntoIterator<Item = &'a Part>) -> anyhow::Result<()> {
+    let programs: Vec<&Path> = parts
+        .into_iter()
+        .filter_map(|part| match part {
+            Part::Program(path) => Some(path.as_path()),
+            Part::Settled(_) => None,
+        })
+        .collect();
+    bundle.verify(|path| {
+        let is_program = path.starts_with("programs/") && path != PROBE;
+        // This program has come so far already.
+        path != PROGRAM && (!is_program || programs.contains(&bundle.folder.join(path).as_path()))
+    })
+}
+
+fn grade_class(
+    bundle: &Unpacked,
+    course: &Course,
+    exercises: &[(&Exercise, &Vec<String>)],
+    members: &[&Member],
+    points: &Points,
+    arguments: &BundledCheck,
+) -> anyhow::Result<Exit> {
+    let supervisor = supervisor(&arguments.run);
+    let (device, remarks) = grading::probe(&bundle.folder.join(PROBE), &supervisor);
+    let isolation = isolation().context("a case cannot be confined")?;
+    let reports = arguments.reports.as_deref();
+    if let Some(folder) = reports {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("{} cannot be written", folder.display()))?;
+    }
+    let run = ClassRun {
+        points,
+        written: &arguments.written,
+        jobs: arguments.jobs,
+        device: device.as_ref(),
+        isolation,
+        reports: reports.map(|folder| folder.join("*.txt")),
+    };
+    let rooms = tempfile::tempdir()?;
+    let class = Class {
+        folder: &bundle.folder,
+        course,
+        exercises,
+        supervisor,
+        device: device.as_ref(),
+        remarks,
+        isolation,
+        rooms: rooms.path(),
+    };
+    run.all(members, |member| {
+        let report = class.grade(member);
+        if let Some(folder) = reports {
+            let file = folder.join(format!("{}.txt", room::folder_name(&member.name)));
+            let text = human::render(&class.sources(member), &report);
+            if let Err(error) =
+                std::fs::write(&file, anstream::adapter::strip_str(&text).to_string())
+            {
+                warn(&format!("{} cannot be written: {error}", file.display()));
+            }
+        }
+        report
+    })
+}
+
+/// What the submissions of a bundle have in common.
+struct Class<'a> {
+    folder: &'a Path,
+    course: &'a Course,
+    /// With their cases.
+    exercises: &'a [(&'a Exercise, &'a Vec<String>)],
+    supervisor: Supervisor,
+    device: Option<&'a Device>,
+    remarks: Vec<String>,
+    isolation: Isolation,
+    rooms: &'a Path,
+}
+
+impl Class<'_> {
+    /// Where the sources of a submission are.
+    fn sources(&self, member: &Member) -> PathBuf {
+        self.folder.join(&member.folder)
+    }
+
+    fn grade(&self, member: &Member) -> Report {
+        let progress = Progress::start("grading");
+        let exercises = self.exercises.iter().map(|(exercise, cases)| {
+            progress.say(format!("{}: {}", member.name, exercise.label()));
+            let graded = self.grade_exercise(member, exercise, cases, &progress);
+            let graded = graded.unwrap_or_else(|why| {
+                Graded::all_as(cases, &Finding::new(diagnosis::SETUP_FAILED, why))
+            });
+            graded.report(exercise, &Whose::Learner.package(exercise))
+        });
+        let exercises = exercises.collect();
+        let (device, remarks) = (self.device.cloned(), self.remarks.clone());
+        let report = Report::new(self.course, Whose::Learner, exercises, device, remarks);
+        let submitted = Submitted {
+            name: member.name.clone(),
+            folder: self.sources(member),
+            ignored: member.ignored.clone(),
+            isolation: self.isolation,
+        };
+        Report { submission: Some(submitted), ..report }
+    }
+
+    fn grade_exercise(
+        &self,
+        member: &Member,
+        exercise: &Exercise,
+        cases: &[String],
+        progress: &Progress,
+    ) -> Result<Graded, String> {
+        match member.exercises.get(&exercise.name) {
+            Some(Part::Program(path)) => {
+                let folder = self.rooms.join(room::folder_name(&member.name));
+                let room = Room::around(self.sources(member), folder)
+                    .map_err(|error| format!("the scratch folder cannot be made: {error}"))?;
+                let supervisor = room.confine(&self.supervisor, self.device);
+                Ok(Graded::run(exercise, cases, &self.folder.join(path), &supervisor, progress))
+            }
+            Some(Part::Settled(graded)) => Ok(graded.clone()),
+            None => Err("the bundle has nothing for it".to_owned()),
+        }
+    }
+}
