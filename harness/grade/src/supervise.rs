@@ -166,10 +166,7 @@ impl Supervisor {
         case: &str,
         seed: u64,
     ) -> std::io::Result<(Verdict, Captured)> {
-        let folder = match &self.scratch {
-            Some(scratch) => tempfile::tempdir_in(scratch)?,
-            None => tempfile::tempdir()?,
-        };
+        let folder = CaseFolder::new(self.scratch.as_deref())?;
         let nonce = format!("{:016x}{:016x}", random(), random());
         let path = folder.path().join("verdict.json");
         let job = Job {
@@ -335,6 +332,42 @@ pub fn end_all() {
     }
     // A command that is about to start would start nothing that ends with this process.
     std::mem::forget(guards);
+    // And nobody is left who needs these.
+    let folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    for folder in folders.iter() {
+        let _ = std::fs::remove_dir_all(folder);
+    }
+    std::mem::forget(folders);
+}
+
+/// The folders of the cases that are running now, for [`end_all`].
+static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A folder for one case, which goes with it, or when [`end_all`] ends the case.
+struct CaseFolder(tempfile::TempDir);
+
+impl CaseFolder {
+    fn new(scratch: Option<&Path>) -> std::io::Result<CaseFolder> {
+        // Held over the making, so that a folder is either not made or known.
+        let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = match scratch {
+            Some(scratch) => tempfile::tempdir_in(scratch)?,
+            None => tempfile::tempdir()?,
+        };
+        folders.push(folder.path().to_owned());
+        Ok(CaseFolder(folder))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for CaseFolder {
+    fn drop(&mut self) {
+        let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+        folders.retain(|folder| folder != self.0.path());
+    }
 }
 
 /// A guard; it and what it guards end with this value.

@@ -108,13 +108,19 @@ fn every_submission_gets_its_own_outcome_and_an_exit_code() {
 #[test]
 fn ctrl_c_ends_the_running_case() {
     let root = workspace();
-    let mut check = command(root.path(), &["check", "loops"]).spawn().expect("xtask runs");
+    let scratch = tempfile::tempdir().expect("a temporary folder");
+    let mut check = command(root.path(), &["check", "loops"])
+        .env("TMPDIR", scratch.path())
+        .spawn()
+        .expect("xtask runs");
     let file = root.path().join("exercises/11_loops/pid");
     let case = || std::fs::read_to_string(&file).ok()?.parse::<i32>().ok();
     assert!(wait_until(|| case().is_some()), "the case does not run");
     kill(Pid::from_raw(check.id().cast_signed()), Signal::SIGINT).expect("xtask runs");
     assert_eq!(check.wait().expect("it ends").code(), Some(130));
     assert_gone(case().expect("it has said so"));
+    let left: Vec<_> = scratch.path().read_dir().expect("it is there").collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]
