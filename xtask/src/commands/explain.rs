@@ -25,8 +25,8 @@ pub fn run(root: &Path, arguments: &ExplainArguments) -> anyhow::Result<Exit> {
 }
 
 fn find(code: &str) -> Result<&'static Diagnosis, UsageError> {
-    // As it stands in a report, brackets and all.
-    let code = code.trim_matches(['[', ']']);
+    // As it stands in a report, with the outcome and the brackets.
+    let code = code.rsplit('[').next().unwrap_or(code).trim_end_matches(']');
     let near = |diagnosis: &&&Diagnosis| strsim::jaro_winkler(code, diagnosis.code);
     diagnosis::find(code).ok_or_else(|| {
         let nearest = diagnosis::ALL.iter().max_by(|a, b| near(a).total_cmp(&near(b)));
@@ -97,6 +97,7 @@ mod tests {
         let code = |code: &str| find(code).map(|d| d.code).map_err(|error| error.to_string());
         assert_eq!(code("pageable-copy"), Ok("pageable-copy"));
         assert_eq!(code("[pageable-copy]"), Ok("pageable-copy"));
+        assert_eq!(code("blocked[pageable-copy]"), Ok("pageable-copy"));
         let meant = "there is no diagnosis `pagable-copy`; did you mean `pageable-copy`?";
         assert_eq!(code("pagable-copy"), Err(meant.to_owned()));
         let unknown = "there is no diagnosis `zzz`; `cargo xtask explain` lists them";

@@ -97,6 +97,7 @@ pub fn run(root: &Path, arguments: &WatchArguments) -> anyhow::Result<Exit> {
         screen,
         exercise: first,
         checks: 0,
+        built: false,
         running: None,
         again: false,
         digest: None,
@@ -135,6 +136,8 @@ struct Watch<'a> {
     exercise: &'a Exercise,
     /// How many have been started.
     checks: u32,
+    /// Whether one has come to its end, so that its target folder is built.
+    built: bool,
     running: Option<Check>,
     /// Whether another check begins when the running one is over.
     again: bool,
@@ -224,6 +227,7 @@ impl Watch<'_> {
         if self.again {
             return self.check();
         }
+        self.built = true;
         self.report = ended.text;
         self.top = 0;
         let seconds = match self.status {
@@ -331,7 +335,7 @@ impl Watch<'_> {
     }
 
     fn draw(&mut self) -> std::io::Result<()> {
-        let header = view::header(self.exercise, self.checks, &self.status);
+        let header = view::header(self.exercise, self.checks, self.built, &self.status);
         let body = match &self.overlay {
             Some(Overlay::Text(text) | Overlay::Reset(text)) => text,
             None => &self.report,

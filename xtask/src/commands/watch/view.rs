@@ -26,14 +26,14 @@ pub enum Overlay {
     Reset(String),
 }
 
-/// The lines above.
-pub fn header(exercise: &Exercise, checks: u32, status: &Status) -> String {
+/// The lines above; `built` says whether a check of this watch has come to its end.
+pub fn header(exercise: &Exercise, checks: u32, built: bool, status: &Status) -> String {
     let bold = Style::new().bold();
     let (colour, text) = match status {
         Status::Waiting => (Style::new(), String::new()),
         Status::Checking(since) => {
             let seconds = since.elapsed().as_secs();
-            let first = if checks == 1 { "; the first build takes a minute or two" } else { "" };
+            let first = if built { "" } else { "; its own first build takes a minute or two" };
             (AnsiColor::Yellow.on_default(), format!("building and grading, {seconds} s{first}"))
         }
         Status::Passed { seconds, next } => {
