@@ -1,6 +1,6 @@
 //! Recording: one entry for each recorded call, in a buffer of the calling thread.
 //!
-//! The cost of a call is two clock readings, a counter, a walk over a few frame pointers and some
+//! The cost of a call is two clock readings, a walk over a few frame pointers and some
 //! stores. Nothing is decoded until a recording is finished; no lock is held across a call.
 
 pub mod clock;
