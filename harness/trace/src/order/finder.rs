@@ -80,13 +80,20 @@ struct Party {
 
 #[derive(Debug)]
 struct Found {
+    example: Example,
+    count: u64,
+    /// The access that was counted last.
+    last: Seq,
+}
+
+/// One occurrence of a race, told in its report: the first, or the first in which the memory had been
+/// handed out again, for that has more to tell.
+#[derive(Debug)]
+struct Example {
     range: Range,
     base: u64,
     earlier: Party,
     later: Party,
-    count: u64,
-    /// The access that was counted last.
-    last: Seq,
     missing: Missing,
     reuse: Option<(Life, Life)>,
 }
@@ -193,7 +200,7 @@ impl Finder {
             });
             let known = self.by_pair.get(&pair).and_then(|index| self.found.get_mut(*index));
             if let Some(found) = known
-                && (found.reuse.is_some() || earlier.life == later.life)
+                && (found.example.reuse.is_some() || earlier.life == later.life)
                 && (found.last != later.seq || found.count > 1)
             {
                 found.meet(later.seq);
@@ -220,27 +227,29 @@ impl Finder {
                 .then(|| self.lives.get(&earlier.life).zip(self.lives.get(&later.life)))
                 .flatten()
                 .map(|(former, now)| (former.clone(), now.clone()));
+            let example = Example {
+                range,
+                base: tenant.base,
+                earlier: earlier_party,
+                later: later_party,
+                missing,
+                reuse,
+            };
             let index = *self.by_key.entry(key).or_insert(self.found.len());
             match self.found.get_mut(index) {
                 Some(found) => {
                     // The same access in the next stretch of the same bytes.
                     let same = found.last == later.seq && found.count == 1;
-                    if same && found.range.end == range.start {
-                        found.range.end = range.end;
+                    if same && found.example.range.end == range.start {
+                        found.example.range.end = range.end;
                     }
                     found.meet(later.seq);
-                    found.reuse = found.reuse.take().or(reuse);
+                    // All of it at once: the lines may be those of another buffer too.
+                    if found.example.reuse.is_none() && example.reuse.is_some() {
+                        found.example = example;
+                    }
                 }
-                None => self.found.push(Found {
-                    range,
-                    base: tenant.base,
-                    earlier: earlier_party,
-                    later: later_party,
-                    count: 1,
-                    last: later.seq,
-                    missing,
-                    reuse,
-                }),
+                None => self.found.push(Found { example, count: 1, last: later.seq }),
             }
             self.by_pair.insert(pair, index);
         }
@@ -346,13 +355,17 @@ impl Finder {
     // Reports.
 
     pub fn races(&self, names: &Names) -> Vec<Race> {
-        self.found.iter().map(|found| self.race(found, names)).collect()
+        self.found.iter().map(|found| self.race(&found.example, found.count, names)).collect()
     }
 
-    fn race(&self, found: &Found, names: &Names) -> Race {
+    fn race(&self, found: &Example, count: u64, names: &Names) -> Race {
         let earlier = self.access(&found.earlier, names);
         let later = self.access(&found.later, names);
-        let base = found.base.min(found.range.start);
+        // Of memory that nobody was seen to hand out, the start is not known.
+        let base = match found.base {
+            0 => found.range.start,
+            base => base.min(found.range.start),
+        };
         let reuse = found.reuse.as_ref().map(|(former, now)| Reuse {
             block: former.kind == LifeKind::Block,
             former: self.buffer(former.name),
@@ -372,7 +385,7 @@ impl Finder {
             bytes: Range { start: found.range.start - base, end: found.range.end - base },
             earlier,
             later,
-            count: found.count,
+            count,
             missing: found.missing,
             reuse,
         }

@@ -173,7 +173,7 @@ impl Race {
         match self.missing {
             Missing::StreamWait => format!("{to} never waited for {from} after {after}{rule}"),
             Missing::LaterStreamWait | Missing::LaterHostWait => {
-                format!("{to} waited for {from}, but only up to a point before {after}")
+                format!("{to} is ordered after {from} only up to a point before {after}")
             }
             Missing::HostWait => format!("{to} never waited for {from} after {after}"),
             Missing::OtherThreadWaited(thread) => format!(

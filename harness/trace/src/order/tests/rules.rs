@@ -153,6 +153,46 @@ fn reused_memory_tells_its_story() {
     ");
 }
 
+/// The same two lines run into each other in two buffers, of which one was handed out again: the
+/// report is about that one, in all it says.
+#[test]
+fn reuse_is_told_of_the_buffer_that_was_reused() {
+    const OTHER: Range = Range { start: 0x9000, end: 0xa000 };
+    let mut b = two_streams();
+    let (fill, sum) = (b.name("fill"), b.name("sum"));
+    let name = |range: Range, name: &str| MarkKind::NameBuffer { range, name: name.into() };
+    let out = |range: Range| MarkKind::BlockOut { range, stream: StreamId(1) };
+    b.mark(out(OTHER)).mark(name(OTHER, "other"));
+    b.line(20).mark(out(PARTIALS)).mark(name(PARTIALS, "ones"));
+    b.line(24).call("cuLaunchKernel", launch(2, sum, OTHER, AccessKind::Read));
+    b.line(24).call("cuLaunchKernel", launch(2, sum, PARTIALS, AccessKind::Read));
+    b.line(25).mark(MarkKind::BlockBack { range: PARTIALS });
+    b.line(26).mark(out(PARTIALS)).mark(name(PARTIALS, "twos"));
+    b.line(27).call("cuLaunchKernel", launch(1, fill, OTHER, AccessKind::Write));
+    b.line(27).call("cuLaunchKernel", launch(1, fill, PARTIALS, AccessKind::Write));
+    let found = races(&b.trace());
+    assert_eq!(found.len(), 1, "one pair of lines: {found:?}");
+    let race = &found[0];
+    assert_eq!(race.count, 2);
+    assert_eq!(race.buffer.as_deref(), Some("twos"));
+    assert_eq!(race.range, PARTIALS);
+    let reuse = race.reuse.as_ref().expect("it was handed out again");
+    assert_eq!((reuse.former.as_deref(), reuse.now.as_deref()), (Some("ones"), Some("twos")));
+}
+
+#[test]
+fn memory_that_nobody_was_seen_to_hand_out_begins_where_it_was_touched() {
+    let mut b = two_streams();
+    let kernel = b.name("fill");
+    for stream in [1, 2] {
+        b.call("cuLaunchKernel", launch(stream, kernel, PARTIALS, AccessKind::Write));
+    }
+    let found = races(&b.trace());
+    assert_eq!(found[0].range, PARTIALS);
+    assert_eq!(found[0].bytes, Range { start: 0, end: PARTIALS.end - PARTIALS.start });
+    assert!(found[0].to_string().starts_with("race on memory at 0x7000, bytes 0..4096"));
+}
+
 #[test]
 fn the_host_and_assumptions_are_named() {
     let mut b = two_streams();
