@@ -79,11 +79,14 @@ fn an_event_recorded_again_is_somewhere_else_for_later_waits_only() -> Result<()
 #[test]
 fn timed_events_read_what_lies_between() -> Result<()> {
     let stream = Stream::new("timed")?;
+    // While the stream is busy, nothing that holds the host comes to lie between the two.
+    with_stream(&stream, || spin(200_000_000))?;
     let start = stream.record_timed_event()?;
     with_stream(&stream, || spin(20_000_000))?;
     let end = stream.record_timed_event()?;
     let early = start.elapsed_ms(&end);
     assert!(matches!(early, Err(Error::Driver(_))), "{early:?}");
+    assert!(!start.query()?, "200 ms are not over");
     stream.synchronize()?;
     let ms = start.elapsed_ms(&end)?;
     assert!((20.0..30.0).contains(&ms), "{ms}");
