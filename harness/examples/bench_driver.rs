@@ -2,10 +2,13 @@
 //!
 //! - recording against the bare driver: a loop of empty launches through our exports, and the same
 //!   loop straight into libcuda.so.1, by turns in one process (GPU only);
+//! - a large product on the GPU beside cuBLAS, by turns, where Python has PyTorch;
 //! - enqueueing an empty kernel on the emulated device, and a large product there;
 //! - the event time of kernels of known duration, on either device.
 
 use std::ffi::c_void;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 use serde_json::json;
@@ -20,7 +23,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = streamlings::driver::device()?;
     let gpu = Gpu::new()?;
     match device.kind {
-        DeviceKind::Gpu => recording_against_the_bare_driver(&gpu)?,
+        DeviceKind::Gpu => {
+            recording_against_the_bare_driver(&gpu)?;
+            product_on_the_gpu(&gpu)?;
+        }
         DeviceKind::Emulated => {
             enqueue_on_the_emulated_device(&gpu)?;
             product_on_the_emulated_device(&gpu)?;
@@ -116,6 +122,115 @@ fn recording_against_the_bare_driver(gpu: &Gpu) -> Result<(), Box<dyn std::error
             "what": "recording: cost of a call", "figure": cost, "unit": "ns",
             "target": "at most 100", "against": "straight into libcuda.so.1",
             "met": cost <= 100.0,
+        })
+    );
+    Ok(())
+}
+
+/// The side of the product, its turns, and the products of a turn.
+const SIDE: u32 = 2048;
+const TURNS: usize = 15;
+const PRODUCTS: u32 = 20;
+
+/// Says when it is ready, and does a turn for each line: milliseconds a product, by events. The same
+/// values as in [`Product`], since what a product draws depends on them.
+const CUBLAS: &str = "
+import sys, torch
+side, products = int(sys.argv[1]), int(sys.argv[2])
+torch.backends.cuda.matmul.allow_tf32 = False
+a = ((torch.arange(side * side, device='cuda') % 251) / 251 - 0.5).reshape(side, side)
+b, c = a.clone(), torch.empty_like(a)
+start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+print('ready', flush=True)
+for _ in sys.stdin:
+    for i in range(2 * products):
+        if i == products:
+            start.record()
+        torch.mm(a, b, out=c)
+    end.record()
+    end.synchronize()
+    print(start.elapsed_time(end) / products, flush=True)
+";
+
+/// cuBLAS through PyTorch, in a process of its own.
+struct Cublas {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+}
+
+impl Cublas {
+    /// None where Python or PyTorch is not there.
+    fn start() -> Option<Cublas> {
+        let mut child = Command::new("python3")
+            .args(["-c", CUBLAS, &SIDE.to_string(), &PRODUCTS.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        let (to, from) = (child.stdin.take()?, BufReader::new(child.stdout.take()?));
+        let mut cublas = Cublas { child, to, from };
+        if cublas.line().as_deref() == Some("ready") {
+            return Some(cublas);
+        }
+        cublas.end();
+        None
+    }
+
+    fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        let read = self.from.read_line(&mut line).ok()?;
+        (read > 0).then(|| line.trim().to_owned())
+    }
+
+    /// Milliseconds a product.
+    fn turn(&mut self) -> Option<f64> {
+        writeln!(self.to, "turn").ok()?;
+        self.line()?.parse().ok()
+    }
+
+    fn end(self) {
+        let Cublas { mut child, to, from: _ } = self;
+        // Without standard input its loop ends.
+        drop(to);
+        let _ = child.wait();
+    }
+}
+
+fn product_on_the_gpu(gpu: &Gpu) -> Result<(), DriverError> {
+    let mut product = Product::new(gpu, SIDE)?;
+    let timed = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
+    let mut cublas = Cublas::start();
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        for _ in 0..PRODUCTS {
+            product.launch(&gpu.stream)?;
+        }
+        let start: CudaEvent = gpu.stream.record_event(timed)?;
+        for _ in 0..PRODUCTS {
+            product.launch(&gpu.stream)?;
+        }
+        let end = gpu.stream.record_event(timed)?;
+        ours.push(f64::from(start.elapsed_ms(&end)?) / f64::from(PRODUCTS));
+        theirs.extend(cublas.as_mut().and_then(Cublas::turn));
+    }
+    if let Some(cublas) = cublas {
+        cublas.end();
+    }
+    let rate = |ms: f64| product.flops() / (ms * 1e-3) / 1e12;
+    let ours = rate(median(ours));
+    let compared = (theirs.len() == TURNS).then(|| rate(median(theirs)));
+    let against = match compared {
+        Some(theirs) => format!("cuBLAS through PyTorch: {theirs:.1} TFLOP/s"),
+        None => "cuBLAS: not run, python3 has no PyTorch".to_owned(),
+    };
+    println!(
+        "{}",
+        json!({
+            "what": "matmul of 2048^3 on the GPU, fp32", "figure": ours, "unit": "TFLOP/s",
+            "target": "at least 90 % of cuBLAS", "against": against,
+            "met": compared.map(|theirs| ours >= 0.9 * theirs),
         })
     );
     Ok(())
