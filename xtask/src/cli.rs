@@ -37,10 +37,12 @@ pub enum Command {
     /// Lists the exercises: how each stands, and when and on which device it passed.
     List(ListArguments),
     /// Says which exercise is next, and how to begin.
-    Next,
+    Next(NextArguments),
     /// Shows one more hint for an exercise.
-    Hint(ExerciseArgument),
-    /// Explains a diagnosis, which is the code in brackets of a report; lists all of them without one.
+    Hint(HintArguments),
+    /// Explains a diagnosis, which is the code in brackets of a report, or lists those of an outcome.
+    ///
+    /// Without a code it lists all of them.
     Explain(ExplainArguments),
     /// Shows how the reference solution differs from your code.
     Solution(SolutionArguments),
@@ -71,7 +73,7 @@ pub enum Command {
     Bundle(BundleArguments),
     /// Judges scenarios (`.case` files, or folders of them) and recorded traces.
     ///
-    /// Exit codes: 0 all is as expected and no trace has a race, 1 something is not.
+    /// Exit codes: 0 all is as expected and no trace has a race, 1 something is not, 2 a file is not there.
     Judge(JudgeArguments),
     /// Makes a new exercise that `verify` accepts, with marked gaps to fill.
     New(NewArguments),
@@ -265,6 +267,20 @@ pub struct ListArguments {
 }
 
 #[derive(Debug, Args)]
+pub struct NextArguments {
+    /// Nothing: what begins an exercise by name is said where somebody gives one.
+    #[arg(hide = true)]
+    pub names: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct HintArguments {
+    /// An exercise, by number, name or path; the one that `next` names without it.
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub struct ExerciseArgument {
     /// An exercise, by number, name or path.
     pub name: String,
@@ -272,8 +288,8 @@ pub struct ExerciseArgument {
 
 #[derive(Debug, Args)]
 pub struct ExplainArguments {
-    /// The code of a diagnosis.
-    pub code: Option<String>,
+    /// The code of a diagnosis, or an outcome: the word before the brackets.
+    pub code: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -63,7 +63,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Check(arguments) => commands::check::run(&cli.root(), arguments),
         Command::Watch(arguments) => commands::watch::run(&cli.root(), arguments),
         Command::List(arguments) => commands::list::run(&cli.root(), arguments),
-        Command::Next => commands::next::run(&cli.root()),
+        Command::Next(arguments) => commands::next::run(&cli.root(), arguments),
         Command::Hint(arguments) => commands::hint::run(&cli.root(), arguments),
         Command::Explain(arguments) => commands::explain::run(&cli.root(), arguments),
         Command::Solution(arguments) => commands::solution::run(&cli.root(), arguments),

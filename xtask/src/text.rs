@@ -50,6 +50,18 @@ pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
+/// `1st`, `2nd`, `11th`.
+pub fn ordinal(number: u32) -> String {
+    let ending = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +83,12 @@ mod tests {
     fn names_stay_in_one_piece() {
         let text = format!("{} closure-before-launch", "x".repeat(85));
         assert!(wrapped(&text, "").ends_with("\nclosure-before-launch"));
+    }
+
+    #[test]
+    fn ordinals_end_as_they_are_spoken() {
+        let spoken = [1, 2, 3, 4, 11, 12, 13, 21, 102, 111].map(ordinal).join(" ");
+        assert_eq!(spoken, "1st 2nd 3rd 4th 11th 12th 13th 21st 102nd 111th");
     }
 
     #[test]

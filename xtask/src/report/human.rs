@@ -43,9 +43,12 @@ fn render_exercises(root: &Path, report: &Report) -> String {
     out
 }
 
+/// What is said where there is no device.
+pub const NO_DEVICE: &str = "no device";
+
 /// A device as reports name it.
 pub fn device_name(device: Option<&Device>) -> &str {
-    device.map_or("no device", |device| &device.name)
+    device.map_or(NO_DEVICE, |device| &device.name)
 }
 
 fn style(outcome: Outcome) -> Style {
@@ -237,7 +240,7 @@ fn push_device(out: &mut String, report: &Report) {
     if let Some(submission) = &report.submission {
         push_submission(out, submission);
     }
-    line!(out, "Device: {BOLD}{}{BOLD:#}", device_name(report.device.as_ref()));
+    line!(out, "Device: {BOLD}{}{BOLD:#}", report.device_name());
     for remark in &report.remarks {
         for part in textwrap::wrap(remark, WIDTH - 2) {
             line!(out, "  {part}");
@@ -267,16 +270,19 @@ fn push_summary(out: &mut String, report: &Report) {
     if report.submission.is_some() {
         return;
     }
-    let next = report.exercises.iter().find(|exercise| exercise.outcome != Outcome::Passed);
-    if let Some(exercise) = next {
-        line!(out, "Next:   {BOLD}{}{BOLD:#}", exercise.label());
-        let folder = exercise.folder.display();
+    let failed = report.exercises.iter().find(|exercise| exercise.outcome != Outcome::Passed);
+    let failed = failed.map(|e| (e.number, e.label(), e.folder.clone()));
+    let open = report.next.as_ref();
+    let open = open.map(|e| (e.number, e.label(), report.whose.package(e).folder));
+    if let Some((number, label, folder)) = failed.or(open) {
+        line!(out, "Next:   {BOLD}{label}{BOLD:#}");
+        let folder = folder.display();
         let text = format!("read {folder}/README.md, edit {folder}/src/lib.rs, then");
         let indent = "        ";
         let options =
             textwrap::Options::new(WIDTH).initial_indent(indent).subsequent_indent(indent);
         line!(out, "{}", textwrap::fill(&text, options));
-        line!(out, "{indent}cargo xtask check {}", exercise.number);
+        line!(out, "{indent}cargo xtask check {number}");
     }
     let state = report.criterion.state();
     let partly = report.criterion.parts.iter().any(|part| part.state == State::NotInThisVersion);
@@ -363,6 +369,7 @@ pub fn enqueue_and_wait(gpu: &Gpu) -> Result<Times, DriverError> {
             whose: Whose::Learner,
             total: 7,
             submission: None,
+            next: None,
         };
         let text = render(root.path(), &report);
         let plain = anstream::adapter::strip_str(&text).to_string();

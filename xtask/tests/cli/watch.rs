@@ -39,7 +39,7 @@ fn from_a_save_to_a_verdict_to_the_next_exercise() {
     let root = root.path();
     write(root, "solutions/02_product/starter/lib.rs", WRONG);
     let mut terminal = Terminal::start(root, &["watch"]);
-    terminal.wait_for("check 1: not passed");
+    terminal.wait_for("1st run: not passed");
     terminal.wait_for("wrong[wrong-value]: it is not 42");
 
     terminal.press("n");
@@ -53,21 +53,21 @@ fn from_a_save_to_a_verdict_to_the_next_exercise() {
 
     write(root, SOURCE, RIGHT);
     terminal.wait_for("Press n to go on with 02 product.");
-    assert!(terminal.screen().contains("check 2: passed"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("2nd run: passed"), "{}", terminal.screen());
     terminal.press("l");
     terminal.wait_for("1 of 2 exercises passed.");
     terminal.press("n");
-    terminal.wait_for("check 3: not passed");
+    terminal.wait_for("3rd run: not passed");
     terminal.wait_for("02 product  exercises/02_product/src/lib.rs");
 
     // As some editors save: another file takes the name.
     let written = root.join("exercises/02_product/src/lib.rs.new");
     std::fs::write(&written, RIGHT).expect("it can be written");
     std::fs::rename(&written, root.join("exercises/02_product/src/lib.rs")).expect("it moves");
-    terminal.wait_for("check 4: passed");
+    terminal.wait_for("4th run: passed");
     terminal.wait_for("All exercises have passed.");
     terminal.press("r");
-    terminal.wait_for("check 5: passed");
+    terminal.wait_for("5th run: passed");
 
     terminal.press("x");
     terminal.wait_for("Put the starter of 02 product back?");
@@ -77,7 +77,7 @@ fn from_a_save_to_a_verdict_to_the_next_exercise() {
     terminal.press("x");
     terminal.wait_for("Put the starter of 02 product back?");
     terminal.press("y");
-    terminal.wait_for("check 6: not passed");
+    terminal.wait_for("6th run: not passed");
     assert_eq!(read(root, "exercises/02_product/src/lib.rs"), WRONG);
 
     terminal.press("q");
@@ -95,11 +95,11 @@ fn a_save_during_a_check_begins_it_anew() {
     let mut terminal = Terminal::start(root, &["watch", "1", "--time-limit", "600"]);
     let case = case_of(root);
     write(root, SOURCE, RIGHT);
-    terminal.wait_for("check 2: passed");
+    terminal.wait_for("2nd run: passed");
     assert_gone(case);
     // And one that does not compile, while a build may still be running.
     write(root, SOURCE, b"//! Not Rust.\n?\n");
-    terminal.wait_for("check 3: not passed");
+    terminal.wait_for("3rd run: not passed");
     terminal.wait_for("does not compile");
     terminal.press("q");
     assert_eq!(terminal.end(), 0);
@@ -133,9 +133,9 @@ fn an_end_in_the_middle_leaves_nothing_behind() {
 fn polling_sees_saves_too() {
     let root = workspace(["exercises"], &[("sum", WRONG)]);
     let mut terminal = Terminal::start(root.path(), &["watch", "--poll"]);
-    terminal.wait_for("check 1: not passed");
+    terminal.wait_for("1st run: not passed");
     write(root.path(), SOURCE, RIGHT);
-    terminal.wait_for("check 2: passed");
+    terminal.wait_for("2nd run: passed");
     terminal.press("q");
     assert_eq!(terminal.end(), 0);
 }
@@ -145,7 +145,7 @@ fn a_watch_fills_no_scrollback_and_scrolls_itself() {
     let loud = b"//! An answer.\npub fn answer() -> u32 {\n    for line in 1..=12 { println!(\"line {line}\\x1b[2J\") }\n    (0..60).for_each(|_| println!());\n    std::process::abort()\n}\n";
     let root = workspace(["exercises"], &[("sum", loud), ("product", WRONG)]);
     let mut terminal = Terminal::start(root.path(), &["watch"]);
-    terminal.wait_for("check 1: not passed");
+    terminal.wait_for("1st run: not passed");
     terminal.wait_for("more below --");
     terminal.press("\x1b[6~");
     terminal.wait_for("60 lines left out");
@@ -154,9 +154,9 @@ fn a_watch_fills_no_scrollback_and_scrolls_itself() {
     terminal.press("\x1b[5~");
     // Its output cannot clear the screen.
     terminal.wait_for("0 of 1 passed");
-    for check in 2..5 {
+    for run in ["2nd", "3rd", "4th"] {
         terminal.press("r");
-        terminal.wait_for(&format!("check {check}: not passed"));
+        terminal.wait_for(&format!("{run} run: not passed"));
     }
     terminal.press("q");
     assert_eq!(terminal.end(), 0);

@@ -34,7 +34,8 @@ pub struct Check {
     group: Arc<Mutex<Option<Pid>>>,
 }
 
-/// The target folder of watched checks: an editor's cargo, at work in the usual one, locks that.
+/// The usual target folder of a workspace. Watched checks have one of their own in it, since an editor's
+/// cargo, at work in the usual one, locks that.
 ///
 /// # Errors
 /// Where cargo does not know the workspace.
@@ -44,7 +45,7 @@ pub fn target_folder(root: &Path) -> anyhow::Result<PathBuf> {
         .no_deps()
         .exec()
         .context("cargo could not say where it builds")?;
-    Ok(metadata.target_directory.join("watch").into_std_path_buf())
+    Ok(metadata.target_directory.into_std_path_buf())
 }
 
 impl Check {

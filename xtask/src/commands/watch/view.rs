@@ -1,15 +1,18 @@
 //! What a watch shows above and below a report.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use anstyle::{AnsiColor, Style};
 
+use super::takeover::Progress;
 use crate::course::Exercise;
+use crate::text::ordinal;
 
 /// How the last check stands.
 pub enum Status {
-    /// None has begun.
-    Waiting,
+    /// None has begun: what is built is taken over first.
+    TakingOver(Arc<Progress>),
     /// It is running since then.
     Checking(Instant),
     /// The exercise passed; the label of what is next.
@@ -26,30 +29,36 @@ pub enum Overlay {
     Reset(String),
 }
 
-/// The lines above; `built` says whether a check of this watch has come to its end.
-pub fn header(exercise: &Exercise, checks: u32, built: bool, status: &Status) -> String {
+/// The lines above, in the check of that number; `slow` says why it takes longer than others.
+pub fn header(exercise: &Exercise, checks: u32, slow: Option<&str>, status: &Status) -> String {
     let bold = Style::new().bold();
+    let run = ordinal(checks);
     let (colour, text) = match status {
-        Status::Waiting => (Style::new(), String::new()),
+        Status::TakingOver(progress) => {
+            let text = format!("taking over what is built: {}", progress.words());
+            (AnsiColor::Yellow.on_default(), text)
+        }
         Status::Checking(since) => {
             let seconds = since.elapsed().as_secs();
-            let first = if built { "" } else { "; its own first build takes a minute or two" };
-            (AnsiColor::Yellow.on_default(), format!("building and grading, {seconds} s{first}"))
+            let slow = slow.map_or(String::new(), |why| format!("; {why}"));
+            let text = format!("{run} run: building and grading, {seconds} s{slow}");
+            (AnsiColor::Yellow.on_default(), text)
         }
         Status::Passed { seconds, next } => {
             let next = match next {
                 Some(next) => format!("Press n to go on with {next}."),
                 None => "All exercises have passed.".to_owned(),
             };
-            (AnsiColor::Green.on_default(), format!("passed ({seconds:.1} s). {next}"))
+            let text = format!("{run} run: passed ({seconds:.1} s). {next}");
+            (AnsiColor::Green.on_default(), text)
         }
         Status::NotPassed { seconds } => {
-            (AnsiColor::Red.on_default(), format!("not passed ({seconds:.1} s)"))
+            (AnsiColor::Red.on_default(), format!("{run} run: not passed ({seconds:.1} s)"))
         }
     };
     let (label, folder) = (exercise.label(), exercise.source());
     let folder = folder.display();
-    format!("{bold}{label}{bold:#}  {folder}/lib.rs\n{colour}check {checks}: {text}{colour:#}\n \n")
+    format!("{bold}{label}{bold:#}  {folder}/lib.rs\n{colour}{text}{colour:#}\n \n")
 }
 
 /// The line below.
