@@ -268,7 +268,7 @@ pub struct ListArguments {
 
 #[derive(Debug, Args)]
 pub struct NextArguments {
-    /// Nothing: what begins an exercise by name is said where somebody gives one.
+    /// None: whoever gives one is told what takes it.
     #[arg(hide = true)]
     pub names: Vec<String>,
 }

@@ -112,8 +112,7 @@ impl State {
     /// The exercise to go on with after those of these numbers: the first open one behind the last of
     /// them, else the first open one.
     pub fn after<'a>(&self, course: &'a Course, done: &[u32]) -> Option<&'a Exercise> {
-        let is_open =
-            |e: &&Exercise| !done.contains(&e.number) && !self.of(&e.name).is_passed();
+        let is_open = |e: &&Exercise| !done.contains(&e.number) && !self.of(&e.name).is_passed();
         let mut open = course.exercises.iter().filter(is_open);
         let last = done.iter().max().copied().unwrap_or(0);
         open.clone().find(|e| e.number > last).or_else(|| open.next())

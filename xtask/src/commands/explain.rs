@@ -24,7 +24,18 @@ pub fn run(root: &Path, arguments: &ExplainArguments) -> anyhow::Result<Exit> {
         (None, code) => explain(&Course::read(root)?, find(code)?),
         (Some(outcome), _) => {
             let of = |diagnosis: &&Diagnosis| diagnosis.outcome == outcome;
-            list(&diagnosis::ALL.iter().copied().filter(of).collect::<Vec<_>>())
+            let those: Vec<&Diagnosis> = diagnosis::ALL.iter().copied().filter(of).collect();
+            // The code that is the same word, or the only one.
+            let one = diagnosis::find(outcome.word()).or(match those[..] {
+                [one] => Some(one),
+                _ => None,
+            });
+            let course = Course::read(root)?;
+            let one = one.map(|one| explain(&course, one));
+            match (one, those.len()) {
+                (Some(one), 1) => one,
+                (one, _) => one.map_or(String::new(), |one| one + "\n") + &list(&those),
+            }
         }
     };
     text::print(&text)?;

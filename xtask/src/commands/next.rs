@@ -17,8 +17,7 @@ pub fn run(root: &Path, arguments: &NextArguments) -> anyhow::Result<Exit> {
     if let Some(name) = arguments.names.first() {
         let Exercise { number, .. } = course.find(name)?;
         anyhow::bail!(UsageError(format!(
-            "`next` takes no exercise; `cargo xtask watch {number}` grades that one on every save, \
-             `cargo xtask check {number}` once"
+            "`next` takes no name; for that one, use `cargo xtask watch {number}` or `check {number}`"
         )));
     }
     say(root, &course)

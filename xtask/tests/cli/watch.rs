@@ -1,5 +1,6 @@
 //! The commands that need a terminal, on one.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use nix::sys::signal::Signal;
@@ -104,6 +105,42 @@ fn a_save_during_a_check_begins_it_anew() {
     terminal.press("q");
     assert_eq!(terminal.end(), 0);
     terminal.assert_restored();
+}
+
+/// When the library of the exercise was built, in this target folder, and in how many folders it is.
+fn library(target: &Path) -> Option<(std::time::SystemTime, u64)> {
+    let entries = target.join("debug/deps").read_dir().ok()?.flatten();
+    let is_library = |name: &str| name.starts_with("libsum-") && name.ends_with(".rlib");
+    let mut found = entries.filter(|e| is_library(&e.file_name().to_string_lossy()));
+    let metadata = found.next()?.metadata().ok()?;
+    assert!(found.next().is_none(), "it was built twice");
+    Some((metadata.modified().ok()?, metadata.nlink()))
+}
+
+#[test]
+fn the_first_watch_takes_over_what_is_built() {
+    let root = workspace(["exercises"], &[("sum", WRONG)]);
+    let root = root.path();
+    let (usual, own) = (root.join("target"), root.join("target/watch"));
+    said(root, &["check", "1"]);
+    let (built, _) = library(&usual).expect("it is built");
+    let mut terminal = Terminal::start(root, &["watch"]);
+    terminal.wait_for("1st run: not passed");
+    assert!(terminal.written().contains("taking over what is built: "));
+    // cargo has taken it for its own.
+    let taken = library(&own).expect("it is there");
+    assert_eq!(taken.0, built);
+    // What is built in one of the folders changes nothing in the other.
+    write(root, SOURCE, RIGHT);
+    terminal.wait_for("2nd run: passed");
+    assert_eq!(library(&usual).map(|(built, _)| built), Some(built));
+    assert!(library(&own).is_some_and(|(anew, names)| anew > built && names == 1));
+    terminal.press("q");
+    assert_eq!(terminal.end(), 0);
+    let entries = usual.read_dir().expect("it is there").flatten();
+    let names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+    let half = names.iter().any(|name| name.to_string_lossy().starts_with("watch."));
+    assert!(!half, "{names:?}");
 }
 
 #[test]

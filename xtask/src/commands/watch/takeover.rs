@@ -294,10 +294,7 @@ mod tests {
     fn too_much_for_the_disk_or_for_anybody_is_not_copied() {
         assert_eq!(too_much(500_000_000, 2_000_000_000), None);
         let why = too_much(500_000_000, 1_500_000_000).expect("there is no room");
-        assert_eq!(
-            why,
-            "no room to take over what is built: 1500 MB are free, 1574 needed"
-        );
+        assert_eq!(why, "no room to take over what is built: 1500 MB are free, 1574 needed");
         let why = too_much(3_000_000_000, u64::MAX).expect("that is too much");
         assert_eq!(why, "what is built is too large to be taken over: 3000 MB");
     }
