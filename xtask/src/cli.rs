@@ -268,7 +268,7 @@ pub struct ListArguments {
 
 #[derive(Debug, Args)]
 pub struct NextArguments {
-    /// None: whoever gives one is told what takes it.
+    /// None is taken; whoever gives one is told which command does.
     #[arg(hide = true)]
     pub names: Vec<String>,
 }

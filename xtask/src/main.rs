@@ -70,7 +70,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Reset(arguments) => commands::reset::run(&cli.root(), arguments),
         Command::Quiz(arguments) => commands::quiz::run(&cli.root(), arguments),
         Command::Doctor(arguments) => commands::doctor::run(&cli.root(), arguments),
-        Command::Completions(arguments) => commands::completions::run(arguments),
+        Command::Completions(arguments) => commands::completions::run(&cli.root(), arguments),
         Command::Verify(arguments) => commands::verify::run(&cli.root(), arguments),
         Command::Trace(arguments) => commands::trace::run(&cli.root(), arguments),
         Command::Judge(arguments) => commands::judge::run(arguments),
