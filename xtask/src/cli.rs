@@ -62,7 +62,8 @@ pub enum Command {
     /// Prints completions for a shell, so that it completes `cargo xtask`.
     ///
     /// bash: write it to a file, and source that from ~/.bashrc. fish: write it to
-    /// ~/.config/fish/conf.d/streamlings.fish. zsh: write it to a file _cargo-xtask in a folder of fpath.
+    /// ~/.config/fish/conf.d/streamlings.fish. zsh: write it to a file _cargo-xtask in a folder of fpath
+    /// that has cargo's _cargo, too (rustup completions zsh cargo).
     Completions(CompletionsArguments),
     /// Tests the course itself: our crates, and that every starter, solution and mutant is graded as
     /// it should be.

@@ -38,6 +38,9 @@ const GRACE: Duration = Duration::from_secs(3);
 /// How often the elapsed time is drawn anew.
 const TICK: Duration = Duration::from_millis(500);
 
+/// What is said while not everything was built before.
+const SLOW: &str = "a first build takes a minute or two";
+
 /// What happens.
 enum Event {
     Input(Input),
@@ -65,10 +68,12 @@ pub fn interrupt() -> bool {
 /// # Errors
 /// Where there is no terminal, the exercise is not known, or the course cannot be read.
 pub fn run(root: &Path, arguments: &WatchArguments) -> anyhow::Result<Exit> {
-    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+    // One that is called dumb can move no cursor.
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    if dumb || !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         let name = arguments.name.as_deref().unwrap_or("NAME");
         anyhow::bail!(UsageError(format!(
-            "watch needs a terminal; `cargo xtask check {name}` grades once"
+            "watch needs a terminal that can be drawn on; `cargo xtask check {name}` grades once"
         )));
     }
     let course = Course::read(root)?;
@@ -146,7 +151,7 @@ struct Watch<'a> {
     exercise: &'a Exercise,
     /// How many have been started.
     checks: u32,
-    /// Why the first one takes longer, until it has come to its end.
+    /// What is said of the first one if it takes long, until it has come to its end.
     slow: Option<String>,
     running: Option<Check>,
     /// Whether another check begins when the running one is over.
@@ -224,11 +229,8 @@ impl Watch<'_> {
     fn taken(&mut self, taken: Taken) -> anyhow::Result<()> {
         self.end_takeover();
         self.slow = match taken {
-            Taken::Over => None,
-            Taken::Nothing(why) => {
-                let why = why.map_or(String::new(), |why| format!(" ({why})"));
-                Some(format!("its own first build takes a minute or two{why}"))
-            }
+            Taken::Over | Taken::Nothing(None) => Some(SLOW.to_owned()),
+            Taken::Nothing(Some(why)) => Some(format!("{SLOW} ({why})")),
         };
         self.check()
     }
@@ -384,7 +386,8 @@ impl Watch<'_> {
             None => &self.report,
         };
         let top = if self.overlay.is_some() { &mut 0 } else { &mut self.top };
-        self.screen.draw(&header, body, top, view::footer(self.overlay.as_ref()))
+        let footer = |columns| view::footer(self.overlay.as_ref(), columns);
+        self.screen.draw(&header, body, top, footer)
     }
 
     /// Ends the running check, and comes back when nothing of it is left.

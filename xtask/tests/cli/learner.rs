@@ -210,7 +210,7 @@ fn every_diagnosis_can_be_explained() {
 
 #[test]
 fn bash_completes_the_commands_after_cargo_xtask() {
-    let root = workspace(["exercises"], &[]);
+    let root = workspace(["exercises"], &[("sum", RIGHT)]);
     let (script, code) = said(root.path(), &["completions", "bash"]);
     assert_eq!(code, Some(0));
     write(root.path(), "script", script.as_bytes());
@@ -232,6 +232,51 @@ fn bash_completes_the_commands_after_cargo_xtask() {
     };
     assert_eq!(complete("cargo xtask he"), "help\n");
     assert_eq!(complete("cargo xtask expl"), "explain\n");
+    assert_eq!(complete("cargo xtask hint su"), "sum\n");
+    assert_eq!(complete("cargo xtask explain pageable-c"), "pageable-copy\n");
+    let options = complete("cargo xtask check --");
+    assert!(options.contains("--format\n") && !options.contains("--workspace"), "{options}");
     let options = complete("cargo xtask reset --");
     assert!(options.contains("--yes\n") && !options.contains("--spoil"), "{options}");
+}
+
+#[test]
+fn fish_completes_commands_options_and_names() {
+    let root = workspace(["exercises"], &[("sum", RIGHT), ("product", RIGHT)]);
+    let (script, code) = said(root.path(), &["completions", "fish"]);
+    assert_eq!(code, Some(0));
+    for name in ["sum", "product"] {
+        let offered = script.lines().filter(|line| line.contains(&format!(" -a {name} ")));
+        assert_eq!(offered.count(), 8, "{name} is offered by other commands");
+    }
+    write(root.path(), "script.fish", script.as_bytes());
+    let complete = |line: &str| {
+        let program = format!("source script.fish; complete -C '{line}'");
+        let mut fish = Command::new("fish");
+        let output = fish.args(["--no-config", "-c", &program]).current_dir(root.path()).output();
+        output.ok().map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let Some(commands) = complete("cargo xtask ") else {
+        println!("skipped: there is no fish");
+        return;
+    };
+    assert!(commands.contains("explain\tExplains a diagnosis"), "{commands}");
+    let names = complete("cargo xtask check ").unwrap_or_default();
+    assert!(names.contains("sum\tan answer\n") && names.contains("product\t"), "{names}");
+    let options = complete("cargo xtask check --").unwrap_or_default();
+    assert!(options.contains("--format\t") && !options.contains("--findings-only"), "{options}");
+    let formats = complete("cargo xtask check sum --format ju").unwrap_or_default();
+    assert_eq!(formats, "junit\tJUnit XML\n");
+}
+
+#[test]
+fn zsh_is_offered_names_and_nothing_that_is_hidden() {
+    let root = workspace(["exercises"], &[("sum", RIGHT)]);
+    let (script, code) = said(root.path(), &["completions", "zsh"]);
+    assert_eq!(code, Some(0));
+    assert!(script.starts_with("#compdef cargo-xtask\n"), "{script}");
+    assert_eq!(script.matches("((sum\\:\"an answer\"").count(), 8);
+    for hidden in ["--workspace", "--findings-only"] {
+        assert!(!script.contains(&format!("'{hidden}")), "{hidden} is offered");
+    }
 }

@@ -85,6 +85,15 @@ impl Terminal {
         assert!(there, "no {text:?} on the screen:\n{}", self.screen());
     }
 
+    /// Gives it another size.
+    pub fn resize(&self, rows: u16, columns: u16) {
+        let size = PtySize { rows, cols: columns, ..PtySize::default() };
+        let known = |side| NonZero::new(side).expect("it is not 0");
+        let mut screen = self.screen.lock().expect("nobody panics");
+        screen.screen_mut().set_size(known(rows), known(columns));
+        self.master.resize(size).expect("a terminal has a size");
+    }
+
     /// Types.
     pub fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).and_then(|()| self.keys.flush()).expect("it is typed");

@@ -207,7 +207,38 @@ fn without_a_terminal_it_says_what_to_use() {
     let output = xtask(root.path(), &["watch", "sum"]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(said, "error: watch needs a terminal; `cargo xtask check sum` grades once\n");
+    assert_eq!(
+        said,
+        "error: watch needs a terminal that can be drawn on; `cargo xtask check sum` grades once\n"
+    );
+}
+
+#[test]
+fn a_terminal_without_a_cursor_is_none() {
+    let root = workspace(["exercises"], &[("sum", WRONG)]);
+    let mut terminal = Terminal::start_with(root.path(), &["watch"], &[("TERM", "dumb")]);
+    terminal.wait_for("watch needs a terminal that can be drawn on");
+    assert_eq!(terminal.end(), 2);
+    assert!(!terminal.written().contains("\x1b["), "{}", terminal.written());
+}
+
+#[test]
+fn a_small_terminal_shows_what_fits() {
+    let root = workspace(["exercises"], &[("sum", WRONG)]);
+    let mut terminal = Terminal::start(root.path(), &["watch"]);
+    terminal.wait_for("1st run: not passed");
+    terminal.resize(10, 40);
+    terminal.wait_for("n next   h hint   l list   q quit");
+    terminal.wait_for("more below --");
+    assert!(terminal.screen().contains("1st run: not passed"), "{}", terminal.screen());
+    terminal.resize(1, 7);
+    terminal.wait_for("q quit");
+    terminal.resize(24, 100);
+    terminal.wait_for("up/down scroll");
+    terminal.wait_for("wrong[wrong-value]: it is not 42");
+    terminal.press("q");
+    assert_eq!(terminal.end(), 0);
+    terminal.assert_restored();
 }
 
 #[test]

@@ -63,7 +63,7 @@ impl Screen {
         header: &str,
         body: &str,
         top: &mut usize,
-        footer: &str,
+        footer: impl FnOnce(usize) -> String,
     ) -> std::io::Result<()> {
         if let Ok((columns, rows)) = terminal::size() {
             (self.columns, self.rows) = (usize::from(columns).max(1), usize::from(rows));
@@ -82,7 +82,10 @@ impl Screen {
         let mut shown: Vec<&str> = shown.collect();
         shown.truncate(self.rows.saturating_sub(2));
         shown.resize(self.rows.saturating_sub(2), "");
-        shown.extend([more.as_str(), footer]);
+        let footer = footer(self.columns);
+        shown.extend([more.as_str(), &footer]);
+        // A terminal of one row, or none.
+        shown.drain(..shown.len().saturating_sub(self.rows.max(1)));
 
         let mut out = Vec::new();
         queue!(out, BeginSynchronizedUpdate)?;

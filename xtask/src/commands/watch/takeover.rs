@@ -13,6 +13,7 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use nix::sys::statvfs::statvfs;
 
@@ -24,6 +25,8 @@ const HALF: &str = "watch.half-";
 const MOST: u64 = 2 << 30;
 /// What has to be left on the disk, for what is built then.
 const LEFT: u64 = 1 << 30;
+
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// How far it is; and whether it is to end.
 #[derive(Debug, Default)]
@@ -82,6 +85,7 @@ fn try_to(usual: &Path, own: &Path, progress: &Progress) -> std::io::Result<Take
         // Nothing is built, or cargo was told to keep it elsewhere.
         return Ok(Taken::Nothing(None));
     }
+    remove_old_halves(usual);
     let pieces = pieces(usual)?;
     let length = pieces.iter().map(|piece| piece.length).sum();
     progress.of.store(length, Ordering::Relaxed);
@@ -110,6 +114,18 @@ fn try_to(usual: &Path, own: &Path, progress: &Progress) -> std::io::Result<Take
         // Another watch was faster.
         Err(_) if own.exists() => Ok(Taken::Over),
         Err(error) => Err(error),
+    }
+}
+
+/// Removes what a watch has left that was killed on the way. One that is at work takes no hour.
+fn remove_old_halves(usual: &Path) {
+    for entry in usual.read_dir().into_iter().flatten().flatten() {
+        let age = entry.metadata().and_then(|data| data.modified()).map(|at| at.elapsed());
+        let old = age.is_ok_and(|age| age.is_ok_and(|age| age > HOUR));
+        if old && entry.file_name().to_string_lossy().starts_with(HALF) {
+            // It is in nobody's way.
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
@@ -200,7 +216,7 @@ fn take(from: &Path, to: &Path) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::time::SystemTime;
 
     use super::*;
 
@@ -264,6 +280,20 @@ mod tests {
         let (done, of) = (&progress.done, &progress.of);
         assert!(of.load(Ordering::Relaxed) > 0);
         assert_eq!(done.load(Ordering::Relaxed), of.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn what_a_killed_watch_has_left_goes() {
+        let usual = usual();
+        let (old, new) = (usual.path().join("watch.half-old"), usual.path().join("watch.half-new"));
+        fs::create_dir(&old).and_then(|()| fs::create_dir(&new)).expect("they can be made");
+        let long_ago = SystemTime::now() - 2 * HOUR;
+        File::open(&old).and_then(|folder| folder.set_modified(long_ago)).expect("it has a time");
+        assert_eq!(
+            take_over(usual.path(), &usual.path().join("watch"), &Progress::default()),
+            Taken::Over
+        );
+        assert_eq!(names(usual.path()), ["debug", "watch", "watch.half-new"]);
     }
 
     #[test]
