@@ -40,7 +40,7 @@ pub enum Command {
     Next(NextArguments),
     /// Shows one more hint for an exercise.
     Hint(HintArguments),
-    /// Explains a diagnosis, which is the code in brackets of a report, or lists those of an outcome.
+    /// Explains a diagnosis (the code in brackets), or lists those of an outcome.
     ///
     /// Without a code it lists all of them.
     Explain(ExplainArguments),

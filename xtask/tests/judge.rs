@@ -59,6 +59,12 @@ fn a_bad_line_is_named_with_its_column() {
     let (code, _, err) = judge(&[Path::new("/nowhere.case")]);
     assert_eq!(code, Some(2));
     assert!(err.contains("/nowhere.case cannot be read"), "{err}");
+    // A folder in which there is nothing to judge is no success.
+    let empty = folder.path().join("empty");
+    std::fs::create_dir(&empty).expect("a folder");
+    let (code, _, err) = judge(&[&empty]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("has no `.case` files"), "{err}");
 }
 
 #[test]

@@ -25,16 +25,23 @@ use crate::text::{self, labelled, wrapped};
 /// command fail.
 pub fn run(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
     let (mut all_well, mut all_there) = (true, true);
-    for file in files(&arguments.files) {
-        match judge(&file) {
-            Ok((said, well)) => {
-                text::print(&said.lines().map(fitted).collect::<String>())?;
-                all_well &= well;
-            }
-            Err(error) => {
-                anstream::eprintln!("{}", labelled("error: ", &format!("{error:#}")));
-                all_there &= file.exists();
-                all_well = false;
+    for named in &arguments.files {
+        let files = files(named);
+        if files.is_empty() {
+            complain(&format!("{} has no `.case` files", named.display()));
+            all_there = false;
+        }
+        for file in files {
+            match judge(&file) {
+                Ok((said, well)) => {
+                    text::print(&said.lines().map(fitted).collect::<String>())?;
+                    all_well &= well;
+                }
+                Err(error) => {
+                    complain(&format!("{error:#}"));
+                    all_there &= file.exists();
+                    all_well = false;
+                }
             }
         }
     }
@@ -45,29 +52,26 @@ pub fn run(arguments: &JudgeArguments) -> anyhow::Result<Exit> {
     })
 }
 
+fn complain(of: &str) {
+    anstream::eprintln!("{}", labelled("error: ", of));
+}
+
 /// A line that fits, with its end; what goes on below stands farther in.
 fn fitted(line: &str) -> String {
     let indent = line.len() - line.trim_start().len();
     format!("{}\n", wrapped(line, &" ".repeat(indent + 4)))
 }
 
-/// The files themselves, and the `.case` files of folders that were named.
-fn files(named: &[PathBuf]) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for path in named {
-        let Ok(entries) = fs::read_dir(path) else {
-            files.push(path.clone());
-            continue;
-        };
-        let mut cases: Vec<PathBuf> = entries
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "case"))
-            .collect();
-        cases.sort();
-        files.extend(cases);
-    }
-    files
+/// The file itself, or the `.case` files of a folder.
+fn files(named: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(named) else { return vec![named.to_owned()] };
+    let mut cases: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "case"))
+        .collect();
+    cases.sort();
+    cases
 }
 
 /// What is to be said of a file, and whether it is as it should be.

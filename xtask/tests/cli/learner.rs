@@ -260,7 +260,7 @@ fn fish_completes_commands_options_and_names() {
         println!("skipped: there is no fish");
         return;
     };
-    assert!(commands.contains("explain\tExplains a diagnosis"), "{commands}");
+    assert!(commands.contains("explain\tExplains a diagnosis "), "{commands}");
     let names = complete("cargo xtask check ").unwrap_or_default();
     assert!(names.contains("sum\tan answer\n") && names.contains("product\t"), "{names}");
     let options = complete("cargo xtask check --").unwrap_or_default();
