@@ -125,6 +125,10 @@ pub struct CheckArguments {
     /// Leaves out what is next and the completion criterion, for `watch`.
     #[arg(long, hide = true)]
     pub findings_only: bool,
+
+    /// Fits the report into so many columns, for `watch`.
+    #[arg(long, hide = true, value_name = "N")]
+    pub columns: Option<usize>,
 }
 
 #[derive(Debug, Args)]

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
     if let Err(error) = handler {
         anstream::eprintln!("warning: Ctrl-C will leave running cases behind: {error}");
     }
+    text::fit_terminal();
     let result = match bundle::unpacked::here() {
         Some(folder) => commands::unpacked::run(&folder, &BundledCheck::parse()),
         None => dispatch(&Cli::parse()),

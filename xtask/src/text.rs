@@ -1,15 +1,40 @@
-//! Sentences on a terminal: at most [`WIDTH`] columns.
+//! Sentences on a terminal: at most [`width`] columns.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use textwrap::{Options, WordSplitter, WrapAlgorithm};
 
 /// No line of ours is longer. (rustc's own may be, and source code.)
 pub const WIDTH: usize = 100;
+/// Nor do we fit them into less.
+const NARROWEST: usize = 40;
+
+/// What [`width`] is.
+static FITTED: AtomicUsize = AtomicUsize::new(WIDTH);
+
+/// How wide lines may be: [`WIDTH`], or what the terminal has.
+pub fn width() -> usize {
+    FITTED.load(Ordering::Relaxed)
+}
+
+/// From here on lines fit into so many columns.
+pub fn fit(columns: usize) {
+    FITTED.store(columns.clamp(NARROWEST, WIDTH), Ordering::Relaxed);
+}
+
+/// From here on lines fit into the terminal, if standard output is one.
+pub fn fit_terminal() {
+    if std::io::stdout().is_terminal()
+        && let Ok((columns @ 1.., _)) = crossterm::terminal::size()
+    {
+        fit(usize::from(columns));
+    }
+}
 
 /// How all of our text is wrapped. Names and codes with hyphens stay in one piece.
 fn options(indent: &str) -> Options<'_> {
-    Options::new(WIDTH)
+    Options::new(width())
         .subsequent_indent(indent)
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit)

@@ -18,6 +18,9 @@ use crate::text::{self, warn};
 /// # Errors
 /// Where an exercise is not known, the course cannot be read, or cargo cannot be run.
 pub fn run(root: &Path, arguments: &CheckArguments) -> anyhow::Result<Exit> {
+    if let Some(columns) = arguments.columns {
+        text::fit(columns);
+    }
     let course = Course::read(root)?;
     let exercises = course.select(&arguments.names)?;
     let points = arguments.points.as_ref().map(|file| Points::read(file, &course)).transpose()?;

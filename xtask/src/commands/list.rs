@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::report::human::device_name;
 use crate::sources;
 use crate::state::{Record, State, Store};
-use crate::text::{self, WIDTH, counted, wrapped};
+use crate::text::{self, counted, width, wrapped};
 
 /// The version of the JSON document; see [`crate::report::json`] for when it is raised.
 const SCHEMA: u32 = 1;
@@ -61,7 +61,7 @@ pub fn render(course: &Course, state: &State) -> String {
     for [label, state, at, device] in [&header].into_iter().chain(&rows) {
         let line =
             format!("{label:0$}  {state:1$}  {at:2$}  {device}", widths[0], widths[1], widths[2]);
-        let line: String = line.chars().take(WIDTH).collect();
+        let line: String = line.chars().take(width()).collect();
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{}", line.trim_end());
     }

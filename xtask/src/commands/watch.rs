@@ -149,7 +149,7 @@ struct Watch<'a> {
     sender: Sender<Event>,
     screen: Screen,
     exercise: &'a Exercise,
-    /// How many have been started.
+    /// How many have been started of this exercise.
     checks: u32,
     /// What is said of the first one if it takes long, until it has come to its end.
     slow: Option<String>,
@@ -265,7 +265,7 @@ impl Watch<'_> {
             &self.target,
             self.exercise,
             &self.arguments.run,
-            self.screen.has_colours(),
+            &self.screen,
             move |ended| drop(sender.send(Event::Ended(ended))),
         )?;
         self.running = Some(check);
@@ -372,6 +372,7 @@ impl Watch<'_> {
         let exercise = self.course.exercises.iter().find(|exercise| exercise.number == number);
         if let Some(exercise) = exercise {
             self.exercise = exercise;
+            self.checks = 0;
             self.report.clear();
             self.show(next::begin(exercise), None);
             self.check()?;

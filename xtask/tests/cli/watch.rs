@@ -58,17 +58,17 @@ fn from_a_save_to_a_verdict_to_the_next_exercise() {
     terminal.press("l");
     terminal.wait_for("1 of 2 exercises passed.");
     terminal.press("n");
-    terminal.wait_for("3rd run: not passed");
+    terminal.wait_for("1st run: not passed");
     terminal.wait_for("02 product  exercises/02_product/src/lib.rs");
 
     // As some editors save: another file takes the name.
     let written = root.join("exercises/02_product/src/lib.rs.new");
     std::fs::write(&written, RIGHT).expect("it can be written");
     std::fs::rename(&written, root.join("exercises/02_product/src/lib.rs")).expect("it moves");
-    terminal.wait_for("4th run: passed");
+    terminal.wait_for("2nd run: passed");
     terminal.wait_for("All exercises have passed.");
     terminal.press("r");
-    terminal.wait_for("5th run: passed");
+    terminal.wait_for("3rd run: passed");
 
     terminal.press("x");
     terminal.wait_for("Put the starter of 02 product back?");
@@ -78,7 +78,7 @@ fn from_a_save_to_a_verdict_to_the_next_exercise() {
     terminal.press("x");
     terminal.wait_for("Put the starter of 02 product back?");
     terminal.press("y");
-    terminal.wait_for("6th run: not passed");
+    terminal.wait_for("4th run: not passed");
     assert_eq!(read(root, "exercises/02_product/src/lib.rs"), WRONG);
 
     terminal.press("q");
@@ -239,6 +239,32 @@ fn a_small_terminal_shows_what_fits() {
     terminal.press("q");
     assert_eq!(terminal.end(), 0);
     terminal.assert_restored();
+}
+
+#[test]
+fn reports_fit_the_terminal() {
+    let root = workspace(["exercises"], &[("sum", WRONG)]);
+    let root = root.path();
+    for columns in [60, 80] {
+        let mut terminal = Terminal::start_sized(root, &["check"], (50, columns));
+        terminal.wait_for("Completion criterion");
+        assert_eq!(terminal.end(), 1);
+        // What does not fit would go on in the next line.
+        let screen = terminal.screen();
+        let first = screen.lines().find(|line| line.starts_with("01 sum: an answer"));
+        let width = first.map(|line| line.chars().count());
+        assert_eq!(width, Some(usize::from(columns)), "{screen}");
+        assert!(screen.contains("read exercises/01_sum/README.md,"), "{screen}");
+
+        let mut terminal = Terminal::start_sized(root, &["watch"], (24, columns));
+        terminal.wait_for("1st run: not passed");
+        terminal.wait_for("0 of 1 passed");
+        let screen = terminal.screen();
+        let first = screen.lines().find(|line| line.starts_with("01 sum: an answer"));
+        assert!(first.is_some_and(|line| line.ends_with("0 of 1 passed")), "{screen}");
+        terminal.press("q");
+        assert_eq!(terminal.end(), 0);
+    }
 }
 
 #[test]

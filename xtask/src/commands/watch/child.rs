@@ -14,6 +14,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 
+use super::screen::Screen;
 use crate::cli::RunArguments;
 use crate::course::Exercise;
 
@@ -58,7 +59,7 @@ impl Check {
         target: &Path,
         exercise: &Exercise,
         run: &RunArguments,
-        colours: bool,
+        screen: &Screen,
         told: impl FnOnce(Ended) + Send + 'static,
     ) -> anyhow::Result<Check> {
         let (mut reader, writer) = std::io::pipe()?;
@@ -68,12 +69,13 @@ impl Check {
             .args(["check", "--findings-only", &exercise.name, "--workspace"])
             .arg(root)
             .args(run.as_arguments())
+            .args(["--columns", &screen.columns().to_string()])
             .env("CARGO_TARGET_DIR", target)
             .stdin(Stdio::null())
             .stdout(writer.try_clone()?)
             .stderr(writer)
             .process_group(0);
-        if colours {
+        if screen.has_colours() {
             command.env("CLICOLOR_FORCE", "1");
         }
         let mut child = command.spawn().context("the check could not be started")?;

@@ -12,6 +12,8 @@ use crossterm::terminal::{
 use crossterm::{execute, queue};
 use textwrap::core::display_width;
 
+use crate::text;
+
 /// Whether the terminal is ours.
 static OURS: AtomicBool = AtomicBool::new(false);
 
@@ -48,9 +50,22 @@ impl Screen {
         self.colours
     }
 
+    /// How many columns it has.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
     /// How many lines there are between header and footer.
     pub fn rows_for_body(&self) -> usize {
         self.rows.saturating_sub(self.header + 2)
+    }
+
+    /// Asks the terminal for its size; what is said from here on fits into it.
+    fn measure(&mut self) {
+        if let Ok((columns, rows)) = terminal::size() {
+            (self.columns, self.rows) = (usize::from(columns).max(1), usize::from(rows));
+        }
+        text::fit(self.columns);
     }
 
     /// Draws everything: the header's lines, what fits of the body from its line `top` on, which is
@@ -65,9 +80,7 @@ impl Screen {
         top: &mut usize,
         footer: impl FnOnce(usize) -> String,
     ) -> std::io::Result<()> {
-        if let Ok((columns, rows)) = terminal::size() {
-            (self.columns, self.rows) = (usize::from(columns).max(1), usize::from(rows));
-        }
+        self.measure();
         let header = lines(header, self.columns);
         self.header = header.len();
         let body = lines(body, self.columns);
