@@ -259,6 +259,11 @@ fn reports_fit_the_terminal() {
         let mut terminal = Terminal::start_sized(root, &["watch"], (24, columns));
         terminal.wait_for("1st run: not passed");
         terminal.wait_for("0 of 1 passed");
+        terminal.press("l");
+        terminal.wait_for("01 sum       wrong");
+        terminal.wait_for("last pass");
+        terminal.press(" ");
+        terminal.wait_for("0 of 1 passed");
         let screen = terminal.screen();
         let first = screen.lines().find(|line| line.starts_with("01 sum: an answer"));
         assert!(first.is_some_and(|line| line.ends_with("0 of 1 passed")), "{screen}");
