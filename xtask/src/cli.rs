@@ -37,10 +37,12 @@ pub enum Command {
     /// Lists the exercises: how each stands, and when and on which device it passed.
     List(ListArguments),
     /// Says which exercise is next, and how to begin.
-    Next,
+    Next(NextArguments),
     /// Shows one more hint for an exercise.
-    Hint(ExerciseArgument),
-    /// Explains a diagnosis, which is the code in brackets of a report; lists all of them without one.
+    Hint(HintArguments),
+    /// Explains a diagnosis (the code in brackets), or lists those of an outcome.
+    ///
+    /// Without a code it lists all of them.
     Explain(ExplainArguments),
     /// Shows how the reference solution differs from your code.
     Solution(SolutionArguments),
@@ -60,7 +62,8 @@ pub enum Command {
     /// Prints completions for a shell, so that it completes `cargo xtask`.
     ///
     /// bash: write it to a file, and source that from ~/.bashrc. fish: write it to
-    /// ~/.config/fish/conf.d/streamlings.fish. zsh: write it to a file _cargo-xtask in a folder of fpath.
+    /// ~/.config/fish/conf.d/streamlings.fish. zsh: write it to a file _cargo-xtask in a folder of fpath
+    /// that has cargo's _cargo, too (rustup completions zsh cargo).
     Completions(CompletionsArguments),
     /// Tests the course itself: our crates, and that every starter, solution and mutant is graded as
     /// it should be.
@@ -71,7 +74,7 @@ pub enum Command {
     Bundle(BundleArguments),
     /// Judges scenarios (`.case` files, or folders of them) and recorded traces.
     ///
-    /// Exit codes: 0 all is as expected and no trace has a race, 1 something is not.
+    /// Exit codes: 0 all is as expected and no trace has a race, 1 something is not, 2 a file is not there.
     Judge(JudgeArguments),
     /// Makes a new exercise that `verify` accepts, with marked gaps to fill.
     New(NewArguments),
@@ -122,6 +125,10 @@ pub struct CheckArguments {
     /// Leaves out what is next and the completion criterion, for `watch`.
     #[arg(long, hide = true)]
     pub findings_only: bool,
+
+    /// Fits the report into so many columns, for `watch`.
+    #[arg(long, hide = true, value_name = "N")]
+    pub columns: Option<usize>,
 }
 
 #[derive(Debug, Args)]
@@ -265,6 +272,20 @@ pub struct ListArguments {
 }
 
 #[derive(Debug, Args)]
+pub struct NextArguments {
+    /// None is taken; whoever gives one is told which command does.
+    #[arg(hide = true)]
+    pub names: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct HintArguments {
+    /// An exercise, by number, name or path; the one that `next` names without it.
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub struct ExerciseArgument {
     /// An exercise, by number, name or path.
     pub name: String,
@@ -272,8 +293,8 @@ pub struct ExerciseArgument {
 
 #[derive(Debug, Args)]
 pub struct ExplainArguments {
-    /// The code of a diagnosis.
-    pub code: Option<String>,
+    /// The code of a diagnosis, or an outcome: the word before the brackets.
+    pub code: Vec<String>,
 }
 
 #[derive(Debug, Args)]

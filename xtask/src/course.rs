@@ -18,8 +18,8 @@ pub struct Exercise {
     pub folder: String,
     /// What it teaches, in a line.
     pub title: String,
-    /// What the starter must get. The cases that are named here have to be there, whatever the
-    /// learner's binary says.
+    /// Every case, and what the starter must get in it. They have to be there, whatever the learner's
+    /// binary says, and are what is counted where there is none.
     pub intended: Vec<Intended>,
     /// Hints, each saying a little more than the one before.
     pub hints: Vec<String>,
@@ -53,8 +53,8 @@ impl Exercise {
 pub struct Intended {
     /// The case.
     pub case: String,
-    /// The code of the diagnosis.
-    pub diagnosis: String,
+    /// The code of the diagnosis; without one the starter passes.
+    pub diagnosis: Option<String>,
     /// Whether the exercise passes without the case.
     #[serde(default)]
     pub optional: bool,
@@ -74,7 +74,7 @@ impl Exercise {
 struct ExerciseFile {
     /// What it teaches, in a line.
     title: String,
-    /// A case that is not listed may pass.
+    /// All cases.
     intended: Vec<Intended>,
     /// Hints, each saying a little more than the one before.
     #[serde(default)]
@@ -182,9 +182,10 @@ fn read_exercise(path: &Path) -> anyhow::Result<Exercise> {
     let ExerciseFile { title, intended, hints } = toml::from_str(&text)
         .with_context(|| format!("{} is not as it has to be", file.display()))?;
     ensure!(!intended.is_empty(), "{}: the starter must fail some case", file.display());
-    let required = intended.iter().any(|intended| !intended.optional);
+    let required = |intended: &Intended| !intended.optional && intended.diagnosis.is_some();
+    let required = intended.iter().any(required);
     ensure!(required, "{}: the starter must fail a case that is required", file.display());
-    for Intended { diagnosis: code, .. } in &intended {
+    for code in intended.iter().filter_map(|intended| intended.diagnosis.as_ref()) {
         let known = diagnosis::find(code).is_some();
         ensure!(known, "{}: there is no diagnosis `{code}`", file.display());
     }
@@ -266,7 +267,7 @@ mod tests {
         );
         let course = course.expect("it is as it has to be");
         assert_eq!(course.exercises[0].label(), "03 pinned_copies");
-        assert_eq!(course.exercises[0].intended[0].diagnosis, "not-done");
+        assert_eq!(course.exercises[0].intended[0].diagnosis.as_deref(), Some("not-done"));
         assert_eq!(course.exercises[0].hints, ["look"]);
         assert!(!course.exercises[0].passes_without("a"));
 
@@ -277,6 +278,7 @@ mod tests {
         let course = course.expect("it is as it has to be");
         assert!(course.exercises[0].passes_without("b"));
         assert!(write(&format!("title = 'T'\nintended = [{optional}]")).is_err());
+        assert!(write("title = 'T'\nintended = [{ case = 'passes' }]").is_err());
 
         let unknown = write("title = 'T'\nintended = [{ case = 'a', diagnosis = 'no-such' }]");
         let unknown = unknown.expect_err("there is no such code").to_string();

@@ -9,7 +9,7 @@ pub enum Exit {
     Success,
     /// 1: something is unsolved (`check`), or not as it should be (`verify`, `judge`, `ptx --check`).
     Unsolved,
-    /// 2: the command line is wrong, or names an exercise that there is not.
+    /// 2: the command line is wrong, or names an exercise or a file that there is not.
     Usage,
     /// 3: something does not compile.
     DoesNotCompile,

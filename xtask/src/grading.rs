@@ -12,6 +12,7 @@ use crate::cli::RunArguments;
 use crate::course::{Course, Exercise};
 use crate::progress::Progress;
 use crate::report::{CaseReport, ExerciseReport, Report};
+use crate::submission::disk;
 
 /// Whose code is graded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,6 +131,7 @@ pub fn grade_parts(
                     &cases(exercise, program, supervisor),
                     program,
                     supervisor,
+                    disk::LIMIT,
                     &progress,
                 )
             }
@@ -174,17 +176,27 @@ impl Graded {
         }
     }
 
-    /// Runs these cases of a grade binary.
+    /// Runs these cases of a grade binary; those of a submission, which have a folder to write into, may
+    /// have `disk` bytes in it.
     pub fn run(
         exercise: &Exercise,
         names: &[String],
         program: &Path,
         supervisor: &Supervisor,
+        disk: u64,
         progress: &Progress,
     ) -> Graded {
         let run = |name: &String| {
             progress.say(format!("{}: {name}", exercise.label()));
-            CaseReport::of_run(supervisor.run_case(program, name))
+            let case = || supervisor.run_case(program, name);
+            let Some(folder) = &supervisor.scratch else { return CaseReport::of_run(case()) };
+            let (mut run, over) = disk::limited(folder, disk, case);
+            if let Some(what) = over {
+                let finding = Finding::new(diagnosis::OVER_LIMIT, format!("it {what}"));
+                run.verdict = Verdict::failed(name, finding);
+                disk::clear(folder);
+            }
+            CaseReport::of_run(run)
         };
         Graded { cases: names.iter().map(run).collect(), rustc: None }
     }

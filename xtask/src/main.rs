@@ -44,6 +44,7 @@ fn main() -> ExitCode {
     if let Err(error) = handler {
         anstream::eprintln!("warning: Ctrl-C will leave running cases behind: {error}");
     }
+    text::fit_terminal();
     let result = match bundle::unpacked::here() {
         Some(folder) => commands::unpacked::run(&folder, &BundledCheck::parse()),
         None => dispatch(&Cli::parse()),
@@ -63,14 +64,14 @@ fn dispatch(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Check(arguments) => commands::check::run(&cli.root(), arguments),
         Command::Watch(arguments) => commands::watch::run(&cli.root(), arguments),
         Command::List(arguments) => commands::list::run(&cli.root(), arguments),
-        Command::Next => commands::next::run(&cli.root()),
+        Command::Next(arguments) => commands::next::run(&cli.root(), arguments),
         Command::Hint(arguments) => commands::hint::run(&cli.root(), arguments),
         Command::Explain(arguments) => commands::explain::run(&cli.root(), arguments),
         Command::Solution(arguments) => commands::solution::run(&cli.root(), arguments),
         Command::Reset(arguments) => commands::reset::run(&cli.root(), arguments),
         Command::Quiz(arguments) => commands::quiz::run(&cli.root(), arguments),
         Command::Doctor(arguments) => commands::doctor::run(&cli.root(), arguments),
-        Command::Completions(arguments) => commands::completions::run(arguments),
+        Command::Completions(arguments) => commands::completions::run(&cli.root(), arguments),
         Command::Verify(arguments) => commands::verify::run(&cli.root(), arguments),
         Command::Trace(arguments) => commands::trace::run(&cli.root(), arguments),
         Command::Judge(arguments) => commands::judge::run(arguments),

@@ -20,7 +20,7 @@ use streamlings_grade::{Outcome, Verdict};
 use streamlings_trace::Device;
 
 use crate::cli::{Also, Format};
-use crate::course::Course;
+use crate::course::{Course, Exercise};
 use crate::criterion::{self, Criterion};
 use crate::grading::Whose;
 use crate::points::Points;
@@ -113,7 +113,8 @@ pub fn to_github(format: Format, text: impl FnOnce() -> String) -> std::io::Resu
 /// One check.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What the cases ran on; `None` if nothing ran or there is no device.
+    /// What the cases ran on; `None` if nothing ran or there is no device: see
+    /// [`Report::device_name`].
     pub device: Option<Device>,
     /// What the driver had to say about the choice of the device.
     pub remarks: Vec<String>,
@@ -127,6 +128,8 @@ pub struct Report {
     pub total: usize,
     /// The submission, if it is one that was graded.
     pub submission: Option<Submitted>,
+    /// What the learner goes on with once all that was checked has passed.
+    pub next: Option<Exercise>,
 }
 
 /// A submission, for the report.
@@ -154,7 +157,19 @@ impl Report {
         let names: Vec<&str> = course.exercises.iter().map(|e| e.name.as_str()).collect();
         let criterion = criterion::of(whose, &names, &exercises, device.as_ref());
         let total = course.exercises.len();
-        Report { device, remarks, exercises, criterion, whose, total, submission: None }
+        Report { device, remarks, exercises, criterion, whose, total, submission: None, next: None }
+    }
+
+    /// The device's name, for people. "No device" is a trouble of the machine's; what does not compile
+    /// has used none.
+    pub fn device_name(&self) -> &str {
+        let cases = self.exercises.iter().flat_map(|exercise| &exercise.cases);
+        let mut outcomes = cases.map(|case| case.verdict.outcome);
+        match &self.device {
+            Some(device) => &device.name,
+            None if outcomes.any(|outcome| outcome == Outcome::NoDevice) => human::NO_DEVICE,
+            None => "not used",
+        }
     }
 
     /// The outcomes of the exercises.

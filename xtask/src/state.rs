@@ -108,6 +108,15 @@ impl State {
     pub fn next<'a>(&self, course: &'a Course) -> Option<&'a Exercise> {
         course.exercises.iter().find(|exercise| !self.of(&exercise.name).is_passed())
     }
+
+    /// The exercise to go on with after those of these numbers: the first open one behind the last of
+    /// them, else the first open one.
+    pub fn after<'a>(&self, course: &'a Course, done: &[u32]) -> Option<&'a Exercise> {
+        let is_open = |e: &&Exercise| !done.contains(&e.number) && !self.of(&e.name).is_passed();
+        let mut open = course.exercises.iter().filter(is_open);
+        let last = done.iter().max().copied().unwrap_or(0);
+        open.clone().find(|e| e.number > last).or_else(|| open.next())
+    }
 }
 
 /// Where the state of a workspace is kept.

@@ -9,6 +9,7 @@
 //! ```
 
 pub mod class;
+pub mod disk;
 pub mod handed_in;
 pub mod kit;
 pub mod results;
@@ -40,6 +41,8 @@ pub struct Grading<'a> {
     pub exercises: Vec<&'a Exercise>,
     /// How cases run.
     pub supervisor: Supervisor,
+    /// How many bytes of files a submission may have.
+    pub disk: u64,
     kit: Kit,
     results: Results,
     device: Option<Device>,
@@ -68,7 +71,17 @@ impl<'a> Grading<'a> {
         };
         let results =
             Results::open(kit.folder(), &kit.fingerprint(course, &supervisor, &device)?, fresh)?;
-        Ok(Grading { course, exercises, supervisor, kit, results, device, remarks, isolation })
+        Ok(Grading {
+            course,
+            exercises,
+            supervisor,
+            disk: disk::LIMIT,
+            kit,
+            results,
+            device,
+            remarks,
+            isolation,
+        })
     }
 
     /// The cases of an exercise, as the grader's own checkout has them.
@@ -141,7 +154,7 @@ impl<'a> Grading<'a> {
         let graded = match self.build(exercise, room)? {
             Part::Program(program) => {
                 let supervisor = room.confine(&self.supervisor, self.device.as_ref());
-                Graded::run(exercise, cases, &program, &supervisor, progress)
+                Graded::run(exercise, cases, &program, &supervisor, self.disk, progress)
             }
             Part::Settled(graded) => graded,
         };

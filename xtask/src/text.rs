@@ -1,15 +1,40 @@
-//! Sentences on a terminal: at most [`WIDTH`] columns.
+//! Sentences on a terminal: at most [`width`] columns.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use textwrap::{Options, WordSplitter, WrapAlgorithm};
 
 /// No line of ours is longer. (rustc's own may be, and source code.)
 pub const WIDTH: usize = 100;
+/// Nor do we fit them into less.
+const NARROWEST: usize = 40;
+
+/// What [`width`] is.
+static FITTED: AtomicUsize = AtomicUsize::new(WIDTH);
+
+/// How wide lines may be: [`WIDTH`], or what the terminal has.
+pub fn width() -> usize {
+    FITTED.load(Ordering::Relaxed)
+}
+
+/// From here on lines fit into so many columns.
+pub fn fit(columns: usize) {
+    FITTED.store(columns.clamp(NARROWEST, WIDTH), Ordering::Relaxed);
+}
+
+/// From here on lines fit into the terminal, if standard output is one.
+pub fn fit_terminal() {
+    if std::io::stdout().is_terminal()
+        && let Ok((columns @ 1.., _)) = crossterm::terminal::size()
+    {
+        fit(usize::from(columns));
+    }
+}
 
 /// How all of our text is wrapped. Names and codes with hyphens stay in one piece.
 fn options(indent: &str) -> Options<'_> {
-    Options::new(WIDTH)
+    Options::new(width())
         .subsequent_indent(indent)
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit)
@@ -50,6 +75,18 @@ pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
+/// `1st`, `2nd`, `11th`.
+pub fn ordinal(number: u32) -> String {
+    let ending = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +108,12 @@ mod tests {
     fn names_stay_in_one_piece() {
         let text = format!("{} closure-before-launch", "x".repeat(85));
         assert!(wrapped(&text, "").ends_with("\nclosure-before-launch"));
+    }
+
+    #[test]
+    fn ordinals_end_as_they_are_spoken() {
+        let spoken = [1, 2, 3, 4, 11, 12, 13, 21, 102, 111].map(ordinal).join(" ");
+        assert_eq!(spoken, "1st 2nd 3rd 4th 11th 12th 13th 21st 102nd 111th");
     }
 
     #[test]

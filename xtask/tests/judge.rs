@@ -48,9 +48,23 @@ fn a_bad_line_is_named_with_its_column() {
     let (code, _, err) = judge(&[&bad]);
     assert_eq!(code, Some(1));
     assert!(err.contains("bad.case:2:"), "{err}");
+    let deep = folder.path().join("a-folder-with-a-long-name".repeat(4));
+    let wordy = deep.join("wordy.case");
+    std::fs::create_dir(&deep).expect("a folder");
+    std::fs::write(&wordy, format!("stream {}\n", "s1 ".repeat(60))).expect("a file");
+    let (code, out, err) = judge(&[&wordy, &bad]);
+    assert_eq!((code, out.as_str()), (Some(1), ""));
+    let widest = err.lines().map(|line| line.chars().count()).max();
+    assert!(widest.is_some_and(|widest| widest <= 100), "{err}");
     let (code, _, err) = judge(&[Path::new("/nowhere.case")]);
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(2));
     assert!(err.contains("/nowhere.case cannot be read"), "{err}");
+    // A folder in which there is nothing to judge is no success.
+    let empty = folder.path().join("empty");
+    std::fs::create_dir(&empty).expect("a folder");
+    let (code, _, err) = judge(&[&empty]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("has no `.case` files"), "{err}");
 }
 
 #[test]

@@ -87,6 +87,40 @@ fn paths_in(text: &str) -> Vec<String> {
     quoted.chain(links).collect()
 }
 
+/// A diagnosis sends whoever has lost a signature to the lesson.
+#[test]
+fn every_lesson_shows_the_signatures_of_its_starter() {
+    let mut missing = Vec::new();
+    for folder in root().join("exercises").read_dir().expect("there are exercises").flatten() {
+        let name = folder.file_name();
+        let starter = read(&root().join("solutions").join(&name).join("starter/lib.rs"));
+        let signatures = signatures(&starter);
+        assert!(!signatures.is_empty(), "{name:?}");
+        let lesson = in_one_line(&read(&folder.path().join("README.md")));
+        let shown = |signature: &String| lesson.contains(signature);
+        missing.extend(signatures.into_iter().filter(|signature| !shown(signature)));
+    }
+    assert_eq!(missing, Vec::<String>::new(), "no lesson shows these");
+}
+
+/// The public functions, each in one line; a parameter that a starter does not use yet has no underscore.
+fn signatures(source: &str) -> Vec<String> {
+    let signatures = source.split("pub fn ").skip(1).filter_map(|rest| rest.split_once(" {\n"));
+    let signatures = signatures.map(|(signature, _)| in_one_line(&format!("pub fn {signature}")));
+    signatures.map(|signature| signature.replace("(_", "(").replace(" _", " ")).collect()
+}
+
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn signatures_are_found_in_sources() {
+    let source = "/// A sum.\npub fn sum(\n    _a: u32,\n    b: u32,\n) -> u32 {\n    b\n}\n\
+        impl A {\n    pub fn wait(&self) {\n    }\n    fn private() {\n    }\n}\n";
+    assert_eq!(signatures(source), ["pub fn sum( a: u32, b: u32, ) -> u32", "pub fn wait(&self)"]);
+}
+
 #[test]
 fn paths_are_found_in_prose() {
     let text = "See `harness/driver`, [the lesson](README.md#task), [CUDA](https://docs.nvidia.com),\n\

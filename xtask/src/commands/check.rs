@@ -18,6 +18,9 @@ use crate::text::{self, warn};
 /// # Errors
 /// Where an exercise is not known, the course cannot be read, or cargo cannot be run.
 pub fn run(root: &Path, arguments: &CheckArguments) -> anyhow::Result<Exit> {
+    if let Some(columns) = arguments.columns {
+        text::fit(columns);
+    }
     let course = Course::read(root)?;
     let exercises = course.select(&arguments.names)?;
     let points = arguments.points.as_ref().map(|file| Points::read(file, &course)).transpose()?;
@@ -28,10 +31,12 @@ pub fn run(root: &Path, arguments: &CheckArguments) -> anyhow::Result<Exit> {
     let digest = |exercise: &&Exercise| sources::read(&root.join(exercise.source())).ok();
     let digests = exercises.iter().map(|exercise| digest(exercise).as_ref().map(sources::digest));
     let digests: Vec<Option<String>> = digests.collect();
-    let report = grade(&course, &exercises, whose, &supervisor(&arguments.run))?;
+    let mut report = grade(&course, &exercises, whose, &supervisor(&arguments.run))?;
     check_points(points.as_ref(), &report)?;
     if whose == Whose::Learner {
         remember(root, &report, &digests);
+        let checked: Vec<u32> = exercises.iter().map(|exercise| exercise.number).collect();
+        report.next = Store::of(root).read().value.after(&course, &checked).cloned();
     }
     if arguments.written.format == Format::Human && arguments.findings_only {
         text::print(&human::render_findings(root, &report))?;

@@ -1,9 +1,9 @@
-//! `cargo xtask explain`: what a diagnosis means, and what to do about it.
+//! `cargo xtask explain`: what a diagnosis means, and what to do about it; which an outcome has.
 
 use std::fmt::Write;
 use std::path::Path;
 
-use streamlings_grade::{Diagnosis, diagnosis};
+use streamlings_grade::{Diagnosis, Outcome, diagnosis};
 
 use crate::cli::ExplainArguments;
 use crate::course::{Course, Exercise};
@@ -11,14 +11,32 @@ use crate::exit::{Exit, UsageError};
 use crate::sources;
 use crate::text::{self, labelled, wrapped};
 
-/// Explains one, or lists all.
+/// Explains one, or lists all, or those of an outcome.
 ///
 /// # Errors
 /// Where there is no such code, or the course cannot be read.
 pub fn run(root: &Path, arguments: &ExplainArguments) -> anyhow::Result<Exit> {
-    let text = match &arguments.code {
-        None => list(),
-        Some(code) => explain(&Course::read(root)?, find(code)?),
+    // Some outcomes are of two words.
+    let asked = arguments.code.join(" ");
+    let outcome = Outcome::ALL.into_iter().find(|outcome| outcome.word() == asked);
+    let text = match (outcome, &*asked) {
+        (None, "") => list(diagnosis::ALL),
+        (None, code) => explain(&Course::read(root)?, find(code)?),
+        (Some(outcome), _) => {
+            let of = |diagnosis: &&Diagnosis| diagnosis.outcome == outcome;
+            let those: Vec<&Diagnosis> = diagnosis::ALL.iter().copied().filter(of).collect();
+            // The code that is the same word, or the only one.
+            let one = diagnosis::find(outcome.word()).or(match those[..] {
+                [one] => Some(one),
+                _ => None,
+            });
+            let course = Course::read(root)?;
+            let one = one.map(|one| explain(&course, one));
+            match (one, those.len()) {
+                (Some(one), 1) => one,
+                (one, _) => one.map_or(String::new(), |one| one + "\n") + &list(&those),
+            }
+        }
     };
     text::print(&text)?;
     Ok(Exit::Success)
@@ -37,11 +55,15 @@ fn find(code: &str) -> Result<&'static Diagnosis, UsageError> {
     })
 }
 
-/// All of them, a line or two each, by outcome.
-fn list() -> String {
-    let width = diagnosis::ALL.iter().map(|diagnosis| diagnosis.code.len()).max().unwrap_or(0);
+/// These, a line or two each.
+fn list(diagnoses: &[&Diagnosis]) -> String {
+    if diagnoses.is_empty() {
+        // A pass has none.
+        return "No diagnosis has this outcome: there is nothing to mend.\n".to_owned();
+    }
+    let width = diagnoses.iter().map(|diagnosis| diagnosis.code.len()).max().unwrap_or(0);
     let mut out = String::new();
-    for diagnosis in diagnosis::ALL {
+    for diagnosis in diagnoses {
         let label = format!("{:width$}  ", diagnosis.code);
         let text = format!("{}: {}", diagnosis.outcome, diagnosis.title);
         // Writing to a string cannot fail.
@@ -84,7 +106,7 @@ fn uses(course: &Course, exercise: &Exercise, diagnosis: &Diagnosis) -> bool {
         let word = |c: char| !c.is_alphanumeric() && c != '_';
         text.split(word).any(|word| word == constant)
     };
-    exercise.intended.iter().any(|intended| intended.diagnosis == diagnosis.code)
+    exercise.intended.iter().any(|i| i.diagnosis.as_deref() == Some(diagnosis.code))
         || cases.values().any(|bytes| named(&String::from_utf8_lossy(bytes)))
 }
 
@@ -102,6 +124,13 @@ mod tests {
         assert_eq!(code("pagable-copy"), Err(meant.to_owned()));
         let unknown = "there is no diagnosis `zzz`; `cargo xtask explain` lists them";
         assert_eq!(code("zzz"), Err(unknown.to_owned()));
+    }
+
+    #[test]
+    fn the_list_has_what_it_is_given() {
+        let text = list(&[diagnosis::HUNG]);
+        assert!(text.starts_with("hung  hung: ") && text.contains("explain CODE"), "{text}");
+        assert!(list(&[]).starts_with("No diagnosis "));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::cli::ExerciseArgument;
+use crate::cli::HintArguments;
+use crate::commands::next;
 use crate::course::{Course, Exercise};
 use crate::exit::Exit;
 use crate::state::Store;
@@ -12,9 +13,16 @@ use crate::text::{self, labelled, warn};
 ///
 /// # Errors
 /// Where the exercise is not known, or the course cannot be read.
-pub fn run(root: &Path, arguments: &ExerciseArgument) -> anyhow::Result<Exit> {
+pub fn run(root: &Path, arguments: &HintArguments) -> anyhow::Result<Exit> {
     let course = Course::read(root)?;
-    let (hint, remark) = reveal(root, course.find(&arguments.name)?);
+    let exercise = match &arguments.name {
+        Some(name) => course.find(name)?,
+        None => match Store::of(root).read().value.next(&course) {
+            Some(exercise) => exercise,
+            None => return next::say(root, &course),
+        },
+    };
+    let (hint, remark) = reveal(root, exercise);
     if let Some(remark) = remark {
         warn(&remark);
     }

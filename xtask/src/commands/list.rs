@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::report::human::device_name;
 use crate::sources;
 use crate::state::{Record, State, Store};
-use crate::text::{self, WIDTH, counted, wrapped};
+use crate::text::{self, counted, width, wrapped};
 
 /// The version of the JSON document; see [`crate::report::json`] for when it is raised.
 const SCHEMA: u32 = 1;
@@ -57,11 +57,20 @@ pub fn render(course: &Course, state: &State) -> String {
     let widths: Vec<usize> = (0..3)
         .map(|column| rows.iter().chain([&header]).map(|row| row[column].len()).max().unwrap_or(0))
         .collect();
+    // Half a date says less than none.
+    let ends = widths.iter().scan(0, |end, width| {
+        *end += width + 2;
+        Some(*end)
+    });
+    let shown = ends.filter(|end| end - 2 <= width()).count().max(1);
     let mut out = String::new();
     for [label, state, at, device] in [&header].into_iter().chain(&rows) {
-        let line =
-            format!("{label:0$}  {state:1$}  {at:2$}  {device}", widths[0], widths[1], widths[2]);
-        let line: String = line.chars().take(WIDTH).collect();
+        let columns = [label, state, at].into_iter().zip(&widths).take(shown);
+        let mut line: String = columns.map(|(text, width)| format!("{text:width$}  ")).collect();
+        if shown == widths.len() {
+            line += device;
+        }
+        let line: String = line.chars().take(width()).collect();
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{}", line.trim_end());
     }

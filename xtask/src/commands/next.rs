@@ -2,19 +2,34 @@
 
 use std::path::Path;
 
+use crate::cli::NextArguments;
 use crate::course::{Course, Exercise};
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::state::Store;
 use crate::text::{self, labelled, wrapped};
 
 /// Says so.
 ///
 /// # Errors
-/// Where the course cannot be read.
-pub fn run(root: &Path) -> anyhow::Result<Exit> {
+/// Where the course cannot be read, or somebody names an exercise.
+pub fn run(root: &Path, arguments: &NextArguments) -> anyhow::Result<Exit> {
     let course = Course::read(root)?;
+    if let Some(name) = arguments.names.first() {
+        let Exercise { number, .. } = course.find(name)?;
+        anyhow::bail!(UsageError(format!(
+            "`next` takes no name; for that one, use `cargo xtask watch {number}` or `check {number}`"
+        )));
+    }
+    say(root, &course)
+}
+
+/// Says it of a course.
+///
+/// # Errors
+/// Where standard output cannot be written to.
+pub fn say(root: &Path, course: &Course) -> anyhow::Result<Exit> {
     let state = Store::of(root).read().aloud();
-    let text = match state.next(&course) {
+    let text = match state.next(course) {
         Some(exercise) => begin(exercise),
         None => wrapped(
             "All exercises have passed. `cargo xtask check` says how far you are from the \

@@ -235,7 +235,7 @@ fn read(line: &str, quiz: &Quiz) -> Typed {
         .collect();
     match words[..] {
         ["q" | "quit"] => return Typed::Quit,
-        [] | ["?"] => return Typed::Help,
+        [] | ["?" | "h" | "help"] => return Typed::Help,
         ["none"] => return Typed::Lines(BTreeSet::new()),
         _ => {}
     }
@@ -325,6 +325,7 @@ mod tests {
             ("none\n", lines(&[])),
             ("q\n", Typed::Quit),
             ("?\n", Typed::Help),
+            ("h\n", Typed::Help),
             ("\n", Typed::Help),
         ] {
             assert_eq!(read(typed, &holding), wanted, "{typed:?}");

@@ -19,6 +19,7 @@ use crate::points::Points;
 use crate::progress::Progress;
 use crate::report::{Report, Submitted, human};
 use crate::submission::class::ClassRun;
+use crate::submission::disk;
 use crate::submission::room::{self, Room};
 use crate::text::warn;
 
@@ -225,7 +226,8 @@ impl Class<'_> {
                 let room = Room::around(self.sources(member), folder)
                     .map_err(|error| format!("the scratch folder cannot be made: {error}"))?;
                 let supervisor = room.confine(&self.supervisor, self.device);
-                Ok(Graded::run(exercise, cases, &self.folder.join(path), &supervisor, progress))
+                let program = self.folder.join(path);
+                Ok(Graded::run(exercise, cases, &program, &supervisor, disk::LIMIT, progress))
             }
             Some(Part::Settled(graded)) => Ok(graded.clone()),
             None => Err("the bundle has nothing for it".to_owned()),

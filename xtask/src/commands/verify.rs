@@ -23,7 +23,6 @@ use crate::course::{Course, Exercise};
 use crate::exit::Exit;
 use crate::grading::{Whose, describe, grade, supervisor};
 use crate::progress::Progress;
-use crate::report::human::device_name;
 use crate::report::{CaseReport, Report};
 use crate::text::WIDTH;
 
@@ -123,7 +122,7 @@ pub fn run(root: &Path, arguments: &VerifyArguments) -> anyhow::Result<Exit> {
     if arguments.names.is_empty() && hostile::are_here(&course) {
         section("hostile", hostile::run(&course, &supervisor)?);
     }
-    println!("device     {}", device_name(report.device.as_ref()));
+    println!("device     {}", report.device_name());
     println!("{}", total.table_and_line());
     Ok(if total.failed == 0 { Exit::Success } else { Exit::Unsolved })
 }
@@ -198,19 +197,21 @@ fn judge(counts: &mut Counts, what: &str, case: &CaseReport, wanted: Option<&str
     }
 }
 
+/// Why every case is listed.
+const UNLISTED: &str =
+    "exercise.toml must name every case: without a grade binary, it says how many there are";
+
+/// A case that `exercise.toml` names and the binary does not have is run, too, and gets no verdict.
 fn starters(course: &Course, report: &Report) -> Counts {
     let mut counts = Counts::default();
     for (exercise, graded) in course.exercises.iter().zip(&report.exercises) {
         complain_of_rustc(graded.rustc.as_deref());
-        for intended in &exercise.intended {
-            let what = format!("starter {} {}", exercise.label(), intended.case);
-            let case = graded.cases.iter().find(|case| case.verdict.case == intended.case);
-            match case {
-                Some(case) => judge(&mut counts, &what, case, Some(&intended.diagnosis)),
-                None => {
-                    let off = Off::new(what, &intended.diagnosis, "there is no such case");
-                    counts.fail(off, "exercise.toml names it");
-                }
+        for case in &graded.cases {
+            let name = &case.verdict.case;
+            let what = format!("starter {} {name}", exercise.label());
+            match exercise.intended.iter().find(|intended| intended.case == *name) {
+                Some(intended) => judge(&mut counts, &what, case, intended.diagnosis.as_deref()),
+                None => counts.fail(Off::new(what, "listed", "not listed"), UNLISTED),
             }
         }
     }

@@ -3,17 +3,19 @@
 //! One loop takes what happens, in turn: a key, a save, the end of a check, a signal. The check is
 //! `cargo xtask check` as a process group of its own (see [`child`]), which a save or the end of the
 //! watch ends. It builds in a target folder of its own, so that an editor's cargo does not keep it
-//! waiting.
+//! waiting; the first watch fills that from the usual one (see [`takeover`]).
 
 mod child;
 mod files;
 mod screen;
+mod takeover;
 mod view;
 
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -26,6 +28,7 @@ use crate::sources;
 use crate::state::Store;
 use child::{Check, Ended};
 use screen::Screen;
+use takeover::{Progress, Taken};
 use view::{Overlay, Status};
 
 /// After an event of the file system, its writer may not be done yet.
@@ -35,11 +38,16 @@ const GRACE: Duration = Duration::from_secs(3);
 /// How often the elapsed time is drawn anew.
 const TICK: Duration = Duration::from_millis(500);
 
+/// What is said while not everything was built before.
+const SLOW: &str = "a first build takes a minute or two";
+
 /// What happens.
 enum Event {
     Input(Input),
     /// Something was written below an exercise's sources.
     Touched(std::path::PathBuf),
+    /// What is built was taken over, or not.
+    Taken(Taken),
     /// A check is over.
     Ended(Ended),
     /// A signal, or the terminal has gone.
@@ -60,10 +68,12 @@ pub fn interrupt() -> bool {
 /// # Errors
 /// Where there is no terminal, the exercise is not known, or the course cannot be read.
 pub fn run(root: &Path, arguments: &WatchArguments) -> anyhow::Result<Exit> {
-    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+    // One that is called dumb can move no cursor.
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    if dumb || !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         let name = arguments.name.as_deref().unwrap_or("NAME");
         anyhow::bail!(UsageError(format!(
-            "watch needs a terminal; `cargo xtask check {name}` grades once"
+            "watch needs a terminal that can be drawn on; `cargo xtask check {name}` grades once"
         )));
     }
     let course = Course::read(root)?;
@@ -73,11 +83,11 @@ pub fn run(root: &Path, arguments: &WatchArguments) -> anyhow::Result<Exit> {
         None => match state.next(&course) {
             Some(exercise) => exercise,
             None => {
-                return next::run(root);
+                return next::say(root, &course);
             }
         },
     };
-    let target = child::target_folder(root)?;
+    let usual = child::target_folder(root)?;
 
     let (sender, events) = channel();
     *LOOP.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender.clone());
@@ -92,22 +102,25 @@ pub fn run(root: &Path, arguments: &WatchArguments) -> anyhow::Result<Exit> {
         root,
         course: &course,
         arguments,
-        target,
+        target: usual.join("watch"),
+        taking: None,
         sender,
         screen,
         exercise: first,
         checks: 0,
-        built: false,
+        slow: None,
         running: None,
         again: false,
         digest: None,
         touched: None,
-        status: Status::Waiting,
+        status: Status::TakingOver(Arc::default()),
         report: String::new(),
         overlay: remark.map(Overlay::Text),
         top: 0,
     };
+    watch.take_over(usual);
     let exit = watch.run(&events);
+    watch.end_takeover();
     watch.end_check(&events);
     *LOOP.lock().unwrap_or_else(PoisonError::into_inner) = None;
     exit
@@ -131,13 +144,15 @@ struct Watch<'a> {
     course: &'a Course,
     arguments: &'a WatchArguments,
     target: std::path::PathBuf,
+    /// What fills the target folder, while it does.
+    taking: Option<(Arc<Progress>, JoinHandle<()>)>,
     sender: Sender<Event>,
     screen: Screen,
     exercise: &'a Exercise,
-    /// How many have been started.
+    /// How many have been started of this exercise.
     checks: u32,
-    /// Whether one has come to its end, so that its target folder is built.
-    built: bool,
+    /// What is said of the first one if it takes long, until it has come to its end.
+    slow: Option<String>,
     running: Option<Check>,
     /// Whether another check begins when the running one is over.
     again: bool,
@@ -160,11 +175,11 @@ enum Then {
 
 impl Watch<'_> {
     fn run(&mut self, events: &Receiver<Event>) -> anyhow::Result<Exit> {
-        self.check()?;
         loop {
             self.draw()?;
-            let wait = self.touched.map_or(TICK, |at| at.saturating_duration_since(Instant::now()));
-            match events.recv_timeout(wait.min(TICK)) {
+            let tick = if self.taking.is_some() { SETTLING } else { TICK };
+            let wait = self.touched.map_or(tick, |at| at.saturating_duration_since(Instant::now()));
+            match events.recv_timeout(wait.min(tick)) {
                 Ok(Event::Input(Input::Key(key))) if key.kind == KeyEventKind::Press => {
                     if let Then::End(exit) = self.key(key)? {
                         return Ok(exit);
@@ -177,6 +192,7 @@ impl Watch<'_> {
                         self.touched = Some(Instant::now() + SETTLING);
                     }
                 }
+                Ok(Event::Taken(taken)) => self.taken(taken)?,
                 Ok(Event::Ended(ended)) => self.ended(ended)?,
                 Ok(Event::Interrupted) | Err(RecvTimeoutError::Disconnected) => {
                     return Ok(Exit::Interrupted);
@@ -198,8 +214,42 @@ impl Watch<'_> {
         sources.as_ref().map(sources::digest)
     }
 
+    /// Begins to fill the target folder, if it is not there yet.
+    fn take_over(&mut self, usual: std::path::PathBuf) {
+        let progress = Arc::new(Progress::default());
+        self.status = Status::TakingOver(progress.clone());
+        let (own, sender, shared) = (self.target.clone(), self.sender.clone(), progress.clone());
+        let thread = std::thread::spawn(move || {
+            let taken = takeover::take_over(&usual, &own, &shared);
+            drop(sender.send(Event::Taken(taken)));
+        });
+        self.taking = Some((progress, thread));
+    }
+
+    fn taken(&mut self, taken: Taken) -> anyhow::Result<()> {
+        self.end_takeover();
+        self.slow = match taken {
+            Taken::Over | Taken::Nothing(None) => Some(SLOW.to_owned()),
+            Taken::Nothing(Some(why)) => Some(format!("{SLOW} ({why})")),
+        };
+        self.check()
+    }
+
+    /// Ends it if it is not over, and comes back when nothing half-made is left.
+    fn end_takeover(&mut self) {
+        if let Some((progress, thread)) = self.taking.take() {
+            progress.stop();
+            // It cannot panic, and if it did, the watch would have to be ended all the same.
+            let _ = thread.join();
+        }
+    }
+
     /// Begins a check, as soon as the one that may be running has ended.
     fn check(&mut self) -> anyhow::Result<()> {
+        if self.taking.is_some() {
+            // One begins when that is done.
+            return Ok(());
+        }
         if let Some(running) = &self.running {
             running.end();
             self.again = true;
@@ -215,7 +265,7 @@ impl Watch<'_> {
             &self.target,
             self.exercise,
             &self.arguments.run,
-            self.screen.has_colours(),
+            &self.screen,
             move |ended| drop(sender.send(Event::Ended(ended))),
         )?;
         self.running = Some(check);
@@ -227,7 +277,7 @@ impl Watch<'_> {
         if self.again {
             return self.check();
         }
-        self.built = true;
+        self.slow = None;
         self.report = ended.text;
         self.top = 0;
         let seconds = match self.status {
@@ -243,12 +293,7 @@ impl Watch<'_> {
 
     /// The exercise to go on with after this one.
     fn following(&self) -> Option<&Exercise> {
-        let state = Store::of(self.root).read().value;
-        let is_open =
-            |e: &&Exercise| e.number != self.exercise.number && !state.of(&e.name).is_passed();
-        let mut open = self.course.exercises.iter().filter(is_open);
-        let later = open.clone().find(|e| e.number > self.exercise.number);
-        later.or_else(|| open.next())
+        Store::of(self.root).read().value.after(self.course, &[self.exercise.number])
     }
 
     fn key(&mut self, key: KeyEvent) -> anyhow::Result<Then> {
@@ -327,6 +372,7 @@ impl Watch<'_> {
         let exercise = self.course.exercises.iter().find(|exercise| exercise.number == number);
         if let Some(exercise) = exercise {
             self.exercise = exercise;
+            self.checks = 0;
             self.report.clear();
             self.show(next::begin(exercise), None);
             self.check()?;
@@ -335,13 +381,14 @@ impl Watch<'_> {
     }
 
     fn draw(&mut self) -> std::io::Result<()> {
-        let header = view::header(self.exercise, self.checks, self.built, &self.status);
+        let header = view::header(self.exercise, self.checks, self.slow.as_deref(), &self.status);
         let body = match &self.overlay {
             Some(Overlay::Text(text) | Overlay::Reset(text)) => text,
             None => &self.report,
         };
         let top = if self.overlay.is_some() { &mut 0 } else { &mut self.top };
-        self.screen.draw(&header, body, top, view::footer(self.overlay.as_ref()))
+        let footer = |columns| view::footer(self.overlay.as_ref(), columns);
+        self.screen.draw(&header, body, top, footer)
     }
 
     /// Ends the running check, and comes back when nothing of it is left.

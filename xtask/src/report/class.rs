@@ -4,7 +4,6 @@ use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Value, json};
 
 use super::Report;
-use super::human::device_name;
 use super::markdown::cell;
 use crate::points::Points;
 
@@ -82,7 +81,7 @@ pub fn csv(reports: &[&Report], points: &Points) -> anyhow::Result<String> {
     for report in reports {
         let score = points.of_report(report);
         let numbers = [score.earned, score.of, score.open].map(|number| number.to_string());
-        let device = device_name(report.device.as_ref()).to_owned();
+        let device = report.device_name().to_owned();
         let row = [plain(name(report))].into_iter().chain(words(report));
         writer.write_record(row.chain(numbers).chain([device]))?;
     }

@@ -1,4 +1,4 @@
-//! The report as a person reads it, in at most [`WIDTH`] columns.
+//! The report as a person reads it, in at most [`width`] columns.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -10,7 +10,7 @@ use streamlings_trace::Device;
 use super::{CaseReport, ExerciseReport, Report, Submitted, snippet};
 use crate::criterion::State;
 use crate::grading::Whose;
-pub use crate::text::WIDTH;
+use crate::text::width;
 
 /// How many lines of a case's own output are shown: the first ones and the last ones.
 const OUTPUT_LINES: usize = 12;
@@ -43,9 +43,12 @@ fn render_exercises(root: &Path, report: &Report) -> String {
     out
 }
 
+/// What is said where there is no device.
+pub const NO_DEVICE: &str = "no device";
+
 /// A device as reports name it.
 pub fn device_name(device: Option<&Device>) -> &str {
-    device.map_or("no device", |device| &device.name)
+    device.map_or(NO_DEVICE, |device| &device.name)
 }
 
 fn style(outcome: Outcome) -> Style {
@@ -75,7 +78,7 @@ fn push_exercise(out: &mut String, root: &Path, exercise: &ExerciseReport) {
     };
     let title = format!("{}: {}", exercise.label(), exercise.title);
     let colour = style(exercise.outcome);
-    let gap = WIDTH.saturating_sub(title.chars().count() + count.len()).max(2);
+    let gap = width().saturating_sub(title.chars().count() + count.len()).max(2);
     line!(out, "{BOLD}{title}{BOLD:#}{:gap$}{colour}{count}{colour:#}", "");
 
     let widest = |length: fn(&CaseReport) -> usize| exercise.cases.iter().map(length).max();
@@ -91,7 +94,7 @@ fn push_exercise(out: &mut String, root: &Path, exercise: &ExerciseReport) {
             format!("  {colour}{sign}{colour:#} {name:name_width$}  {colour}{word}{colour:#}");
         let indent = 5 + name_width + 2 + word_width + 2;
         let figures = verdict.figures.iter().map(ToString::to_string);
-        let mut figures = rows_of(figures, WIDTH.saturating_sub(indent)).into_iter();
+        let mut figures = rows_of(figures, width().saturating_sub(indent)).into_iter();
         match figures.next() {
             Some(first) => {
                 let gap = word_width - word.len() + 2;
@@ -104,7 +107,7 @@ fn push_exercise(out: &mut String, root: &Path, exercise: &ExerciseReport) {
         }
         if verdict.outcome == Outcome::Passed {
             for note in &verdict.notes {
-                for part in textwrap::wrap(note, WIDTH - 5) {
+                for part in textwrap::wrap(note, width() - 5) {
                     line!(out, "     {DIM}{part}{DIM:#}");
                 }
             }
@@ -121,7 +124,7 @@ fn push_exercise(out: &mut String, root: &Path, exercise: &ExerciseReport) {
         let title = verdict.diagnosis.as_deref().and_then(diagnosis::find);
         let title = title.map_or("", |diagnosis| diagnosis.title);
         let heading = format!("{} {}: {title}", exercise.label(), names.join(", "));
-        line!(out, "{BOLD}{}{BOLD:#}", textwrap::fill(&heading, WIDTH));
+        line!(out, "{BOLD}{}{BOLD:#}", textwrap::fill(&heading, width()));
         line!(out, "{}", snippet::render(root, verdict));
         for case in cases {
             push_output(out, case);
@@ -203,7 +206,7 @@ fn push_output(out: &mut String, case: &CaseReport) {
     };
     let mut push = |text: &str| {
         // Cut, not wrapped: it is the learner's own.
-        let shown: String = text.chars().take(WIDTH - 4).collect();
+        let shown: String = text.chars().take(width() - 4).collect();
         line!(out, "{DIM}  | {shown}{DIM:#}");
     };
     head.iter().for_each(|line| push(line));
@@ -219,7 +222,7 @@ const IGNORED: usize = 12;
 fn push_submission(out: &mut String, submission: &Submitted) {
     line!(out, "Submission: {BOLD}{}{BOLD:#}", submission.name);
     let text = format!("Isolation: {}", submission.isolation);
-    line!(out, "{}", textwrap::fill(&text, WIDTH));
+    line!(out, "{}", textwrap::fill(&text, width()));
     if submission.ignored.is_empty() {
         return;
     }
@@ -237,9 +240,9 @@ fn push_device(out: &mut String, report: &Report) {
     if let Some(submission) = &report.submission {
         push_submission(out, submission);
     }
-    line!(out, "Device: {BOLD}{}{BOLD:#}", device_name(report.device.as_ref()));
+    line!(out, "Device: {BOLD}{}{BOLD:#}", report.device_name());
     for remark in &report.remarks {
-        for part in textwrap::wrap(remark, WIDTH - 2) {
+        for part in textwrap::wrap(remark, width() - 2) {
             line!(out, "  {part}");
         }
     }
@@ -255,7 +258,7 @@ fn push_summary(out: &mut String, report: &Report) {
         .collect();
     let names = if solved.is_empty() { "none".to_owned() } else { solved.join(", ") };
     let text = format!("Solved: {} of {}: {names}", solved.len(), report.exercises.len());
-    line!(out, "{}", textwrap::fill(&text, WIDTH));
+    line!(out, "{}", textwrap::fill(&text, width()));
     if report.exercises.len() < report.total {
         let left_out = report.total - report.exercises.len();
         line!(out, "Not checked: {left_out} of {} exercises", report.total);
@@ -267,22 +270,25 @@ fn push_summary(out: &mut String, report: &Report) {
     if report.submission.is_some() {
         return;
     }
-    let next = report.exercises.iter().find(|exercise| exercise.outcome != Outcome::Passed);
-    if let Some(exercise) = next {
-        line!(out, "Next:   {BOLD}{}{BOLD:#}", exercise.label());
-        let folder = exercise.folder.display();
+    let failed = report.exercises.iter().find(|exercise| exercise.outcome != Outcome::Passed);
+    let failed = failed.map(|e| (e.number, e.label(), e.folder.clone()));
+    let open = report.next.as_ref();
+    let open = open.map(|e| (e.number, e.label(), report.whose.package(e).folder));
+    if let Some((number, label, folder)) = failed.or(open) {
+        line!(out, "Next:   {BOLD}{label}{BOLD:#}");
+        let folder = folder.display();
         let text = format!("read {folder}/README.md, edit {folder}/src/lib.rs, then");
         let indent = "        ";
         let options =
-            textwrap::Options::new(WIDTH).initial_indent(indent).subsequent_indent(indent);
+            textwrap::Options::new(width()).initial_indent(indent).subsequent_indent(indent);
         line!(out, "{}", textwrap::fill(&text, options));
-        line!(out, "{indent}cargo xtask check {}", exercise.number);
+        line!(out, "{indent}cargo xtask check {number}");
     }
     let state = report.criterion.state();
     let partly = report.criterion.parts.iter().any(|part| part.state == State::NotInThisVersion);
     let partly = if partly { ", as far as this version goes" } else { "" };
     let text = format!("Completion criterion{partly}: {}", state.words());
-    line!(out, "{}", textwrap::fill(&text, WIDTH));
+    line!(out, "{}", textwrap::fill(&text, width()));
     for part in &report.criterion.parts {
         let detail = match part.detail.as_str() {
             "" => String::new(),
@@ -290,7 +296,7 @@ fn push_summary(out: &mut String, report: &Report) {
         };
         let text = format!("{}: {}{detail}", part.what, part.state.words());
         let options =
-            textwrap::Options::new(WIDTH).initial_indent("  - ").subsequent_indent("    ");
+            textwrap::Options::new(width()).initial_indent("  - ").subsequent_indent("    ");
         line!(out, "{}", textwrap::fill(&text, options));
     }
 }
@@ -305,6 +311,7 @@ mod tests {
 
     use super::*;
     use crate::criterion;
+    use crate::text::WIDTH;
 
     const SOURCE: &str = "\
 //! The learner's file.
@@ -363,6 +370,7 @@ pub fn enqueue_and_wait(gpu: &Gpu) -> Result<Times, DriverError> {
             whose: Whose::Learner,
             total: 7,
             submission: None,
+            next: None,
         };
         let text = render(root.path(), &report);
         let plain = anstream::adapter::strip_str(&text).to_string();

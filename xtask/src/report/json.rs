@@ -15,7 +15,7 @@ pub const SCHEMA: u32 = 1;
 pub fn document(report: &Report, points: Option<&Points>) -> Value {
     let device = match &report.device {
         Some(device) => json!({ "kind": device.kind, "name": device.name }),
-        None => json!({ "kind": "none", "name": "no device" }),
+        None => json!({ "kind": "none", "name": report.device_name() }),
     };
     json!({
         "schema": SCHEMA,

@@ -32,7 +32,7 @@ fn suite(report: &Report, exercise: &ExerciseReport, points: Option<&Points>) ->
         None => label,
     };
     let mut suite = TestSuite::new(name);
-    suite.add_property(("device", super::human::device_name(report.device.as_ref())));
+    suite.add_property(("device", report.device_name()));
     suite.add_property(("outcome", exercise.outcome.word()));
     if let Some(points) = points {
         suite.add_property(("points", &*points.of_exercise(exercise).to_string()));

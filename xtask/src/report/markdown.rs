@@ -5,7 +5,7 @@ use std::fmt::Write;
 use streamlings_grade::Outcome;
 
 use super::Report;
-use super::human::device_name;
+use super::human::NO_DEVICE;
 use crate::points::Points;
 
 /// The report; with points, in a column of their own and in all.
@@ -19,7 +19,13 @@ pub fn render(report: &Report, points: Option<&Points>) -> String {
     if let Some(points) = points {
         let _ = write!(out, ", {} points", points.of_report(report));
     }
-    let _ = writeln!(out, ", on {}.\n", cell(device_name(report.device.as_ref())));
+    let on = match (&report.device, report.device_name()) {
+        (Some(device), _) => format!(", on {}", cell(&device.name)),
+        (None, NO_DEVICE) => format!(", {NO_DEVICE}"),
+        // Nothing ran.
+        (None, _) => String::new(),
+    };
+    let _ = writeln!(out, "{on}.\n");
     if let Some(submission) = &report.submission {
         let _ = writeln!(out, "Isolation: {}.\n", submission.isolation);
         if !submission.ignored.is_empty() {

@@ -9,10 +9,10 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use streamlings_grade::{Spot, Verdict, diagnosis};
 use textwrap::core::display_width;
 
-use crate::text::WIDTH;
+use crate::text::width;
 
-/// Footers are wrapped to this, since ` = next: ` and the gutter stand before them.
-const FOOTER: usize = WIDTH - 16;
+/// Footers are narrower by this, since ` = next: ` and the gutter stand before them.
+const BEFORE_FOOTERS: usize = 16;
 
 /// Fewer than these under a line would not be seen.
 const FEWEST_CARETS: usize = 8;
@@ -22,8 +22,8 @@ pub fn render(root: &Path, verdict: &Verdict) -> String {
     let diagnosis = verdict.diagnosis.as_deref().and_then(diagnosis::find);
     let word = verdict.outcome.word();
     let code = diagnosis.map_or("", |diagnosis| diagnosis.code);
-    let width = WIDTH.saturating_sub(word.len() + code.len() + 4).max(40);
-    let title = textwrap::fill(&verdict.message, width);
+    let room = width().saturating_sub(word.len() + code.len() + 4).max(24);
+    let title = textwrap::fill(&verdict.message, room);
 
     let mut files: BTreeMap<&str, (String, Vec<&Spot>)> = BTreeMap::new();
     for spot in &verdict.spots {
@@ -44,7 +44,7 @@ pub fn render(root: &Path, verdict: &Verdict) -> String {
                 true => AnnotationKind::Primary,
                 false => AnnotationKind::Context,
             };
-            let room = WIDTH.saturating_sub(gutter + indentation(source, range.start));
+            let room = width().saturating_sub(gutter + indentation(source, range.start));
             let label = display_width(&spot.label);
             snippet = snippet.annotation(match spot.label.as_str() {
                 "" => kind.span(cut(source, range, room)),
@@ -66,16 +66,16 @@ pub fn render(root: &Path, verdict: &Verdict) -> String {
     }
     let mut footers: Vec<(&str, String)> = Vec::new();
     for note in moved.iter().chain(&verdict.notes) {
-        footers.push(("note", textwrap::fill(note, FOOTER)));
+        footers.push(("note", textwrap::fill(note, width() - BEFORE_FOOTERS)));
     }
     if let Some(diagnosis) = diagnosis {
-        footers.push(("rule", textwrap::fill(diagnosis.rule, FOOTER)));
-        footers.push(("next", textwrap::fill(diagnosis.next, FOOTER)));
+        footers.push(("rule", textwrap::fill(diagnosis.rule, width() - BEFORE_FOOTERS)));
+        footers.push(("next", textwrap::fill(diagnosis.next, width() - BEFORE_FOOTERS)));
     }
     for (name, text) in &footers {
         group = group.element(Level::NOTE.with_name(*name).message(text));
     }
-    Renderer::styled().decor_style(DecorStyle::Ascii).term_width(WIDTH).render(&[group])
+    Renderer::styled().decor_style(DecorStyle::Ascii).term_width(width()).render(&[group])
 }
 
 /// The bytes of a line, without its indentation and what ends it.
@@ -107,6 +107,7 @@ mod tests {
     use streamlings_grade::{At, Finding};
 
     use super::*;
+    use crate::text::WIDTH;
 
     #[test]
     fn carets_and_labels_fit_beside_or_below_each_other() {

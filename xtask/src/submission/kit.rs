@@ -20,6 +20,7 @@ use streamlings_grade::supervise::{Captured, Supervisor};
 use streamlings_grade::{Finding, diagnosis};
 use streamlings_trace::Device;
 
+use super::disk;
 use super::room::Room;
 use super::sources::hex;
 use crate::build::{self, NotBuilt, Package};
@@ -202,7 +203,8 @@ impl Kit {
             hash.update(sources::digest(&sources::read(&folder.join("tests"))?));
         }
         let Supervisor { time_limit, output_limit, limits, seed, .. } = supervisor;
-        hash.update(format!("{time_limit:?} {output_limit} {limits:?} {seed:?} {device:?}"));
+        let limits = format!("{output_limit} {limits:?} {}", disk::LIMIT);
+        hash.update(format!("{time_limit:?} {limits} {seed:?} {device:?}"));
         Ok(hex(&hash.finalize()[..16]))
     }
 
@@ -262,14 +264,14 @@ impl Kit {
         };
 
         let arguments = common(&exercise.name, "src/lib.rs", "lib", &library);
-        let ran = self.run(&rustc, &arguments)?;
+        let ran = self.run(&rustc, room, &arguments)?;
         if !ran.success {
             return Ok(Err(not_built(ran, true)));
         }
         let mut arguments = common("grade", "tests/grade.rs", "bin", &program);
         arguments.extend(["--cfg".into(), "test".into(), "--extern".into()]);
         arguments.push(joined(&format!("{}=", exercise.name), &library));
-        let ran = self.run(&rustc, &arguments)?;
+        let ran = self.run(&rustc, room, &arguments)?;
         Ok(if ran.success { Ok(program) } else { Err(not_built(ran, false)) })
     }
 
@@ -286,10 +288,18 @@ impl Kit {
         rustc
     }
 
-    fn run(&self, supervisor: &Supervisor, arguments: &[OsString]) -> std::io::Result<Rustc> {
-        let ran = supervisor.run_program(&self.rustc, arguments)?;
+    fn run(
+        &self,
+        supervisor: &Supervisor,
+        room: &Room,
+        arguments: &[OsString],
+    ) -> std::io::Result<Rustc> {
+        let run = || supervisor.run_program(&self.rustc, arguments);
+        let (ran, over) = disk::limited(room.folder(), disk::LIMIT, run);
+        let ran = ran?;
         let (errors, said) = read_messages(&ran.output);
-        Ok(Rustc { success: ran.success, ended: ran.ended, errors, said })
+        let success = ran.success && over.is_none();
+        Ok(Rustc { success, ended: over.or(ran.ended), errors, said })
     }
 }
 

@@ -56,6 +56,11 @@ impl Room {
         self.workspace.clone()
     }
 
+    /// All of it.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Where rustc writes.
     pub fn built(&self) -> PathBuf {
         self.folder.join("built")

@@ -106,6 +106,25 @@ fn every_submission_gets_its_own_outcome_and_an_exit_code() {
 }
 
 #[test]
+fn what_does_not_compile_names_no_device() {
+    let root = workspace();
+    let said = |format: &str| {
+        let output = xtask(root.path(), &["check", "broken", "--format", format]);
+        assert_eq!(output.status.code(), Some(3), "{format}");
+        String::from_utf8(output.stdout).expect("it is UTF-8")
+    };
+    for format in ["human", "json", "junit", "github", "markdown", "csv"] {
+        assert!(!said(format).contains("no device"), "{format}: {}", said(format));
+    }
+    assert!(said("human").contains("\nDevice: not used\n"));
+    let json: Value = serde_json::from_str(&said("json")).expect("it is JSON");
+    assert_eq!(json["device"], serde_json::json!({ "kind": "none", "name": "not used" }));
+    assert!(said("junit").contains(r#"<property name="device" value="not used"/>"#));
+    assert!(said("markdown").contains("\n0 of 1 exercises solved.\n"));
+    assert!(said("csv").contains(",not used\n"));
+}
+
+#[test]
 fn ctrl_c_ends_the_running_case() {
     let root = workspace();
     let scratch = tempfile::tempdir().expect("a temporary folder");

@@ -69,10 +69,50 @@ fn hints_come_one_by_one() {
         hint 1 of 3: think\nhint 2 of 3: add\nhint 3 of 3: six times seven\n";
     assert_eq!((hint("1"), hint("1")), (all.to_owned(), all.to_owned()));
 
+    // Without a name, of the one that is next.
+    assert_eq!(said(root.path(), &["hint"]).0, all);
+    said(root.path(), &["check", "1"]);
+    assert!(said(root.path(), &["hint"]).0.starts_with("02 product\nhint 2 of 3: add\n"));
+    said(root.path(), &["check", "2"]);
+    assert!(said(root.path(), &["hint"]).0.starts_with("All exercises have passed."));
+
     let output = xtask(root.path(), &["hint", "summ"]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(said, "error: there is no exercise `summ`; did you mean `sum`?\n");
+}
+
+#[test]
+fn next_says_what_takes_a_name() {
+    let root = workspace(["exercises"], &[("sum", RIGHT), ("product", RIGHT)]);
+    let wanted =
+        "error: `next` takes no name; for that one, use `cargo xtask watch 2` or `check 2`\n";
+    assert_eq!(complaint(root.path(), &["next", "product"]), wanted);
+    assert_eq!(said(root.path(), &["next", "2"]), (String::new(), Some(2)));
+    let unknown = "error: there is no exercise `prodct`; did you mean `product`?\n";
+    assert_eq!(complaint(root.path(), &["next", "prodct"]), unknown);
+}
+
+#[test]
+fn a_pass_says_what_to_go_on_with() {
+    let root = workspace(["exercises"], &[("sum", RIGHT), ("product", WRONG), ("rest", RIGHT)]);
+    let root = root.path();
+    let begin = |number: u32, name: &str| {
+        format!(
+            "Next:   0{number} {name}\n        read exercises/0{number}_{name}/README.md, edit \
+             exercises/0{number}_{name}/src/lib.rs, then\n        cargo xtask check {number}\n"
+        )
+    };
+    let check = |arguments: &[&str]| said(root, &[&["check"], arguments].concat()).0;
+    assert!(check(&["1"]).contains(&begin(2, "product")), "{}", check(&["1"]));
+    // The first open one behind it, else the first open one.
+    assert!(check(&["3"]).contains(&begin(2, "product")));
+    // What does not pass is what is next.
+    assert!(check(&["2", "3"]).contains(&begin(2, "product")));
+    write(root, "exercises/02_product/src/lib.rs", RIGHT);
+    let all = check(&[]);
+    assert!(all.contains("Solved: 3 of 3") && !all.contains("Next:"), "{all}");
+    assert!(!said(root, &["check", "--solutions", "1"]).0.contains("Next:"));
 }
 
 #[test]
@@ -151,6 +191,17 @@ fn every_diagnosis_can_be_explained() {
     for diagnosis in streamlings_grade::diagnosis::ALL {
         assert!(text.contains(diagnosis.code), "{diagnosis}");
     }
+    // And each is found by its outcome, whose words need no quotes.
+    for diagnosis in streamlings_grade::diagnosis::ALL {
+        let words: Vec<&str> = diagnosis.outcome.word().split(' ').collect();
+        let (text, code) = said(&root, &[&["explain"], &words[..]].concat());
+        assert_eq!(code, Some(0), "{diagnosis}");
+        assert!(text.contains(diagnosis.code), "{diagnosis}: {text}");
+    }
+    assert!(!said(&root, &["explain", "raced"]).0.contains("blocked-"));
+    // What is both is explained, and the others are listed.
+    let crashed = said(&root, &["explain", "crashed"]).0;
+    assert!(crashed.contains("\n  next: ") && crashed.contains("\nover-limit  "), "{crashed}");
     let complaint = complaint(&root, &["explain", "same-event"]);
     let meant = "error: there is no diagnosis `same-event`; did you mean `same-event-twice`?\n";
     assert_eq!(complaint, meant);
@@ -159,7 +210,7 @@ fn every_diagnosis_can_be_explained() {
 
 #[test]
 fn bash_completes_the_commands_after_cargo_xtask() {
-    let root = workspace(["exercises"], &[]);
+    let root = workspace(["exercises"], &[("sum", RIGHT)]);
     let (script, code) = said(root.path(), &["completions", "bash"]);
     assert_eq!(code, Some(0));
     write(root.path(), "script", script.as_bytes());
@@ -181,6 +232,51 @@ fn bash_completes_the_commands_after_cargo_xtask() {
     };
     assert_eq!(complete("cargo xtask he"), "help\n");
     assert_eq!(complete("cargo xtask expl"), "explain\n");
+    assert_eq!(complete("cargo xtask hint su"), "sum\n");
+    assert_eq!(complete("cargo xtask explain pageable-c"), "pageable-copy\n");
+    let options = complete("cargo xtask check --");
+    assert!(options.contains("--format\n") && !options.contains("--workspace"), "{options}");
     let options = complete("cargo xtask reset --");
     assert!(options.contains("--yes\n") && !options.contains("--spoil"), "{options}");
+}
+
+#[test]
+fn fish_completes_commands_options_and_names() {
+    let root = workspace(["exercises"], &[("sum", RIGHT), ("product", RIGHT)]);
+    let (script, code) = said(root.path(), &["completions", "fish"]);
+    assert_eq!(code, Some(0));
+    for name in ["sum", "product"] {
+        let offered = script.lines().filter(|line| line.contains(&format!(" -a {name} ")));
+        assert_eq!(offered.count(), 8, "{name} is offered by other commands");
+    }
+    write(root.path(), "script.fish", script.as_bytes());
+    let complete = |line: &str| {
+        let program = format!("source script.fish; complete -C '{line}'");
+        let mut fish = Command::new("fish");
+        let output = fish.args(["--no-config", "-c", &program]).current_dir(root.path()).output();
+        output.ok().map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let Some(commands) = complete("cargo xtask ") else {
+        println!("skipped: there is no fish");
+        return;
+    };
+    assert!(commands.contains("explain\tExplains a diagnosis "), "{commands}");
+    let names = complete("cargo xtask check ").unwrap_or_default();
+    assert!(names.contains("sum\tan answer\n") && names.contains("product\t"), "{names}");
+    let options = complete("cargo xtask check --").unwrap_or_default();
+    assert!(options.contains("--format\t") && !options.contains("--findings-only"), "{options}");
+    let formats = complete("cargo xtask check sum --format ju").unwrap_or_default();
+    assert_eq!(formats, "junit\tJUnit XML\n");
+}
+
+#[test]
+fn zsh_is_offered_names_and_nothing_that_is_hidden() {
+    let root = workspace(["exercises"], &[("sum", RIGHT)]);
+    let (script, code) = said(root.path(), &["completions", "zsh"]);
+    assert_eq!(code, Some(0));
+    assert!(script.starts_with("#compdef cargo-xtask\n"), "{script}");
+    assert_eq!(script.matches("((sum\\:\"an answer\"").count(), 8);
+    for hidden in ["--workspace", "--findings-only"] {
+        assert!(!script.contains(&format!("'{hidden}")), "{hidden} is offered");
+    }
 }

@@ -36,7 +36,21 @@ impl Terminal {
 
     /// The same, with these in its environment.
     pub fn start_with(root: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Terminal {
-        let size = PtySize { rows: ROWS.get(), cols: COLUMNS.get(), ..PtySize::default() };
+        Terminal::start_in((ROWS, COLUMNS), root, arguments, environment)
+    }
+
+    /// The same on a terminal of so many rows and columns.
+    pub fn start_sized(root: &Path, arguments: &[&str], (rows, columns): (u16, u16)) -> Terminal {
+        Terminal::start_in((known(rows), known(columns)), root, arguments, &[])
+    }
+
+    fn start_in(
+        (rows, columns): (NonZero<u16>, NonZero<u16>),
+        root: &Path,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Terminal {
+        let size = PtySize { rows: rows.get(), cols: columns.get(), ..PtySize::default() };
         let pair = native_pty_system().openpty(size).expect("a terminal");
         let plain = command(root, arguments);
         let mut builder = CommandBuilder::new(plain.get_program());
@@ -53,7 +67,7 @@ impl Terminal {
         environment.iter().for_each(|(name, value)| builder.env(name, value));
         let modes = modes(&*pair.master);
         let child = pair.slave.spawn_command(builder).expect("xtask runs");
-        let screen = Arc::new(Mutex::new(vt100::Parser::new(ROWS, COLUMNS, 1000)));
+        let screen = Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 1000)));
         let written = Arc::new(Mutex::new(Vec::new()));
         let mut reader = pair.master.try_clone_reader().expect("a terminal can be read");
         let shared = (screen.clone(), written.clone());
@@ -83,6 +97,14 @@ impl Terminal {
     pub fn wait_for(&self, text: &str) {
         let there = wait_until(|| self.screen().contains(text));
         assert!(there, "no {text:?} on the screen:\n{}", self.screen());
+    }
+
+    /// Gives it another size.
+    pub fn resize(&self, rows: u16, columns: u16) {
+        let size = PtySize { rows, cols: columns, ..PtySize::default() };
+        let mut screen = self.screen.lock().expect("nobody panics");
+        screen.screen_mut().set_size(known(rows), known(columns));
+        self.master.resize(size).expect("a terminal has a size");
     }
 
     /// Types.
@@ -123,6 +145,10 @@ impl Drop for Terminal {
         // Where a test has failed on the way.
         let _ = self.child.kill();
     }
+}
+
+fn known(side: u16) -> NonZero<u16> {
+    NonZero::new(side).expect("it is not 0")
 }
 
 fn modes(master: &dyn MasterPty) -> String {

@@ -59,3 +59,33 @@ device     a stand-in
     assert!(text.ends_with("\n0 passed, 4 failed, 0 skipped\n"), "{text}");
     assert_eq!(code, Some(1));
 }
+
+#[test]
+fn a_case_that_is_not_listed_is_a_failure_and_one_without_a_diagnosis_must_pass() {
+    let root = workspace(["exercises", "solutions"], &[("sum", WRONG)]);
+    let root = root.path();
+    package(root, "solutions/01_sum", "sum_solution", &["grade"]);
+    write(root, "solutions/01_sum/src/lib.rs", RIGHT);
+    stand_in(root, "solutions/01_sum/tests/grade.rs", "answer", "null", "sum_solution::answer()");
+    let list = |intended: &str| {
+        let text = format!("title = \"an answer\"\nintended = [{intended}]\n");
+        write(root, "exercises/01_sum/exercise.toml", text.as_bytes());
+        verify(root)
+    };
+    // The stand-in takes any name, and calls its case `answer`.
+    let (text, code) = list("{ case = \"other\", diagnosis = \"hung\" }");
+    assert!(
+        text.contains("FAILED starter 01 sum answer\n       exercise.toml must name"),
+        "{text}"
+    );
+    assert_eq!(code, Some(1));
+
+    let other = "{ case = \"other\", diagnosis = \"no-verdict\" }";
+    let (text, code) = list(&format!("{{ case = \"answer\" }}, {other}"));
+    let complaint = "FAILED starter 01 sum answer\n       wanted passed, got wrong-value\n";
+    assert!(text.contains(complaint) && !text.contains("must name"), "{text}");
+    assert_eq!(code, Some(1));
+    write(root, "exercises/01_sum/src/lib.rs", RIGHT);
+    let (text, _) = list(&format!("{{ case = \"answer\" }}, {other}"));
+    assert!(text.contains("starters   2 passed, 0 failed"), "{text}");
+}

@@ -1,5 +1,6 @@
 //! The commands that need a terminal, on one.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use nix::sys::signal::Signal;
@@ -39,7 +40,7 @@ fn from_a_save_to_a_verdict_to_the_next_exercise() {
     let root = root.path();
     write(root, "solutions/02_product/starter/lib.rs", WRONG);
     let mut terminal = Terminal::start(root, &["watch"]);
-    terminal.wait_for("check 1: not passed");
+    terminal.wait_for("1st run: not passed");
     terminal.wait_for("wrong[wrong-value]: it is not 42");
 
     terminal.press("n");
@@ -53,21 +54,21 @@ fn from_a_save_to_a_verdict_to_the_next_exercise() {
 
     write(root, SOURCE, RIGHT);
     terminal.wait_for("Press n to go on with 02 product.");
-    assert!(terminal.screen().contains("check 2: passed"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("2nd run: passed"), "{}", terminal.screen());
     terminal.press("l");
     terminal.wait_for("1 of 2 exercises passed.");
     terminal.press("n");
-    terminal.wait_for("check 3: not passed");
+    terminal.wait_for("1st run: not passed");
     terminal.wait_for("02 product  exercises/02_product/src/lib.rs");
 
     // As some editors save: another file takes the name.
     let written = root.join("exercises/02_product/src/lib.rs.new");
     std::fs::write(&written, RIGHT).expect("it can be written");
     std::fs::rename(&written, root.join("exercises/02_product/src/lib.rs")).expect("it moves");
-    terminal.wait_for("check 4: passed");
+    terminal.wait_for("2nd run: passed");
     terminal.wait_for("All exercises have passed.");
     terminal.press("r");
-    terminal.wait_for("check 5: passed");
+    terminal.wait_for("3rd run: passed");
 
     terminal.press("x");
     terminal.wait_for("Put the starter of 02 product back?");
@@ -77,7 +78,7 @@ fn from_a_save_to_a_verdict_to_the_next_exercise() {
     terminal.press("x");
     terminal.wait_for("Put the starter of 02 product back?");
     terminal.press("y");
-    terminal.wait_for("check 6: not passed");
+    terminal.wait_for("4th run: not passed");
     assert_eq!(read(root, "exercises/02_product/src/lib.rs"), WRONG);
 
     terminal.press("q");
@@ -95,15 +96,51 @@ fn a_save_during_a_check_begins_it_anew() {
     let mut terminal = Terminal::start(root, &["watch", "1", "--time-limit", "600"]);
     let case = case_of(root);
     write(root, SOURCE, RIGHT);
-    terminal.wait_for("check 2: passed");
+    terminal.wait_for("2nd run: passed");
     assert_gone(case);
     // And one that does not compile, while a build may still be running.
     write(root, SOURCE, b"//! Not Rust.\n?\n");
-    terminal.wait_for("check 3: not passed");
+    terminal.wait_for("3rd run: not passed");
     terminal.wait_for("does not compile");
     terminal.press("q");
     assert_eq!(terminal.end(), 0);
     terminal.assert_restored();
+}
+
+/// When the library of the exercise was built, in this target folder, and in how many folders it is.
+fn library(target: &Path) -> Option<(std::time::SystemTime, u64)> {
+    let entries = target.join("debug/deps").read_dir().ok()?.flatten();
+    let is_library = |name: &str| name.starts_with("libsum-") && name.ends_with(".rlib");
+    let mut found = entries.filter(|e| is_library(&e.file_name().to_string_lossy()));
+    let metadata = found.next()?.metadata().ok()?;
+    assert!(found.next().is_none(), "it was built twice");
+    Some((metadata.modified().ok()?, metadata.nlink()))
+}
+
+#[test]
+fn the_first_watch_takes_over_what_is_built() {
+    let root = workspace(["exercises"], &[("sum", WRONG)]);
+    let root = root.path();
+    let (usual, own) = (root.join("target"), root.join("target/watch"));
+    said(root, &["check", "1"]);
+    let (built, _) = library(&usual).expect("it is built");
+    let mut terminal = Terminal::start(root, &["watch"]);
+    terminal.wait_for("1st run: not passed");
+    assert!(terminal.written().contains("taking over what is built: "));
+    // cargo has taken it for its own.
+    let taken = library(&own).expect("it is there");
+    assert_eq!(taken.0, built);
+    // What is built in one of the folders changes nothing in the other.
+    write(root, SOURCE, RIGHT);
+    terminal.wait_for("2nd run: passed");
+    assert_eq!(library(&usual).map(|(built, _)| built), Some(built));
+    assert!(library(&own).is_some_and(|(anew, names)| anew > built && names == 1));
+    terminal.press("q");
+    assert_eq!(terminal.end(), 0);
+    let entries = usual.read_dir().expect("it is there").flatten();
+    let names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+    let half = names.iter().any(|name| name.to_string_lossy().starts_with("watch."));
+    assert!(!half, "{names:?}");
 }
 
 #[test]
@@ -133,9 +170,9 @@ fn an_end_in_the_middle_leaves_nothing_behind() {
 fn polling_sees_saves_too() {
     let root = workspace(["exercises"], &[("sum", WRONG)]);
     let mut terminal = Terminal::start(root.path(), &["watch", "--poll"]);
-    terminal.wait_for("check 1: not passed");
+    terminal.wait_for("1st run: not passed");
     write(root.path(), SOURCE, RIGHT);
-    terminal.wait_for("check 2: passed");
+    terminal.wait_for("2nd run: passed");
     terminal.press("q");
     assert_eq!(terminal.end(), 0);
 }
@@ -145,7 +182,7 @@ fn a_watch_fills_no_scrollback_and_scrolls_itself() {
     let loud = b"//! An answer.\npub fn answer() -> u32 {\n    for line in 1..=12 { println!(\"line {line}\\x1b[2J\") }\n    (0..60).for_each(|_| println!());\n    std::process::abort()\n}\n";
     let root = workspace(["exercises"], &[("sum", loud), ("product", WRONG)]);
     let mut terminal = Terminal::start(root.path(), &["watch"]);
-    terminal.wait_for("check 1: not passed");
+    terminal.wait_for("1st run: not passed");
     terminal.wait_for("more below --");
     terminal.press("\x1b[6~");
     terminal.wait_for("60 lines left out");
@@ -154,9 +191,9 @@ fn a_watch_fills_no_scrollback_and_scrolls_itself() {
     terminal.press("\x1b[5~");
     // Its output cannot clear the screen.
     terminal.wait_for("0 of 1 passed");
-    for check in 2..5 {
+    for run in ["2nd", "3rd", "4th"] {
         terminal.press("r");
-        terminal.wait_for(&format!("check {check}: not passed"));
+        terminal.wait_for(&format!("{run} run: not passed"));
     }
     terminal.press("q");
     assert_eq!(terminal.end(), 0);
@@ -170,7 +207,69 @@ fn without_a_terminal_it_says_what_to_use() {
     let output = xtask(root.path(), &["watch", "sum"]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(said, "error: watch needs a terminal; `cargo xtask check sum` grades once\n");
+    assert_eq!(
+        said,
+        "error: watch needs a terminal that can be drawn on; `cargo xtask check sum` grades once\n"
+    );
+}
+
+#[test]
+fn a_terminal_without_a_cursor_is_none() {
+    let root = workspace(["exercises"], &[("sum", WRONG)]);
+    let mut terminal = Terminal::start_with(root.path(), &["watch"], &[("TERM", "dumb")]);
+    terminal.wait_for("watch needs a terminal that can be drawn on");
+    assert_eq!(terminal.end(), 2);
+    assert!(!terminal.written().contains("\x1b["), "{}", terminal.written());
+}
+
+#[test]
+fn a_small_terminal_shows_what_fits() {
+    let root = workspace(["exercises"], &[("sum", WRONG)]);
+    let mut terminal = Terminal::start(root.path(), &["watch"]);
+    terminal.wait_for("1st run: not passed");
+    terminal.resize(10, 40);
+    terminal.wait_for("n next   h hint   l list   q quit");
+    terminal.wait_for("more below --");
+    assert!(terminal.screen().contains("1st run: not passed"), "{}", terminal.screen());
+    terminal.resize(1, 7);
+    terminal.wait_for("q quit");
+    terminal.resize(24, 100);
+    terminal.wait_for("up/down scroll");
+    terminal.wait_for("wrong[wrong-value]: it is not 42");
+    terminal.press("q");
+    assert_eq!(terminal.end(), 0);
+    terminal.assert_restored();
+}
+
+#[test]
+fn reports_fit_the_terminal() {
+    let root = workspace(["exercises"], &[("sum", WRONG)]);
+    let root = root.path();
+    for columns in [60, 80] {
+        let mut terminal = Terminal::start_sized(root, &["check"], (50, columns));
+        terminal.wait_for("Completion criterion");
+        assert_eq!(terminal.end(), 1);
+        // What does not fit would go on in the next line.
+        let screen = terminal.screen();
+        let first = screen.lines().find(|line| line.starts_with("01 sum: an answer"));
+        let width = first.map(|line| line.chars().count());
+        assert_eq!(width, Some(usize::from(columns)), "{screen}");
+        assert!(screen.contains("read exercises/01_sum/README.md,"), "{screen}");
+
+        let mut terminal = Terminal::start_sized(root, &["watch"], (24, columns));
+        terminal.wait_for("1st run: not passed");
+        terminal.wait_for("0 of 1 passed");
+        terminal.press("l");
+        terminal.wait_for("01 sum       wrong");
+        terminal.wait_for("last pass");
+        terminal.press(" ");
+        terminal.wait_for("0 of 1 passed");
+        let screen = terminal.screen();
+        let first = screen.lines().find(|line| line.starts_with("01 sum: an answer"));
+        assert!(first.is_some_and(|line| line.ends_with("0 of 1 passed")), "{screen}");
+        terminal.press("q");
+        assert_eq!(terminal.end(), 0);
+    }
 }
 
 #[test]

@@ -89,6 +89,7 @@ pub fn run(course: &Course, supervisor: &Supervisor) -> anyhow::Result<Counts> {
     let limits = Limits { memory: 1 << 30, ..supervisor.limits };
     let supervisor = Supervisor { limits, output_limit: 1 << 20, ..supervisor.clone() };
     let mut grading = Grading::prepare(course, exercises, supervisor.clone(), true)?;
+    grading.disk = 64 << 20;
     let progress = Progress::start("grading hostile submissions");
     for folder in folders {
         let expected = folder.join("expected.toml");

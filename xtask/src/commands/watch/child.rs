@@ -14,6 +14,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 
+use super::screen::Screen;
 use crate::cli::RunArguments;
 use crate::course::Exercise;
 
@@ -34,7 +35,8 @@ pub struct Check {
     group: Arc<Mutex<Option<Pid>>>,
 }
 
-/// The target folder of watched checks: an editor's cargo, at work in the usual one, locks that.
+/// The usual target folder of a workspace. Watched checks have one of their own in it, since an editor's
+/// cargo, at work in the usual one, locks that.
 ///
 /// # Errors
 /// Where cargo does not know the workspace.
@@ -44,7 +46,7 @@ pub fn target_folder(root: &Path) -> anyhow::Result<PathBuf> {
         .no_deps()
         .exec()
         .context("cargo could not say where it builds")?;
-    Ok(metadata.target_directory.join("watch").into_std_path_buf())
+    Ok(metadata.target_directory.into_std_path_buf())
 }
 
 impl Check {
@@ -57,7 +59,7 @@ impl Check {
         target: &Path,
         exercise: &Exercise,
         run: &RunArguments,
-        colours: bool,
+        screen: &Screen,
         told: impl FnOnce(Ended) + Send + 'static,
     ) -> anyhow::Result<Check> {
         let (mut reader, writer) = std::io::pipe()?;
@@ -67,12 +69,13 @@ impl Check {
             .args(["check", "--findings-only", &exercise.name, "--workspace"])
             .arg(root)
             .args(run.as_arguments())
+            .args(["--columns", &screen.columns().to_string()])
             .env("CARGO_TARGET_DIR", target)
             .stdin(Stdio::null())
             .stdout(writer.try_clone()?)
             .stderr(writer)
             .process_group(0);
-        if colours {
+        if screen.has_colours() {
             command.env("CLICOLOR_FORCE", "1");
         }
         let mut child = command.spawn().context("the check could not be started")?;

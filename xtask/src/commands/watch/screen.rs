@@ -12,6 +12,8 @@ use crossterm::terminal::{
 use crossterm::{execute, queue};
 use textwrap::core::display_width;
 
+use crate::text;
+
 /// Whether the terminal is ours.
 static OURS: AtomicBool = AtomicBool::new(false);
 
@@ -48,9 +50,22 @@ impl Screen {
         self.colours
     }
 
+    /// How many columns it has.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
     /// How many lines there are between header and footer.
     pub fn rows_for_body(&self) -> usize {
         self.rows.saturating_sub(self.header + 2)
+    }
+
+    /// Asks the terminal for its size; what is said from here on fits into it.
+    fn measure(&mut self) {
+        if let Ok((columns, rows)) = terminal::size() {
+            (self.columns, self.rows) = (usize::from(columns).max(1), usize::from(rows));
+        }
+        text::fit(self.columns);
     }
 
     /// Draws everything: the header's lines, what fits of the body from its line `top` on, which is
@@ -63,11 +78,9 @@ impl Screen {
         header: &str,
         body: &str,
         top: &mut usize,
-        footer: &str,
+        footer: impl FnOnce(usize) -> String,
     ) -> std::io::Result<()> {
-        if let Ok((columns, rows)) = terminal::size() {
-            (self.columns, self.rows) = (usize::from(columns).max(1), usize::from(rows));
-        }
+        self.measure();
         let header = lines(header, self.columns);
         self.header = header.len();
         let body = lines(body, self.columns);
@@ -82,7 +95,10 @@ impl Screen {
         let mut shown: Vec<&str> = shown.collect();
         shown.truncate(self.rows.saturating_sub(2));
         shown.resize(self.rows.saturating_sub(2), "");
-        shown.extend([more.as_str(), footer]);
+        let footer = footer(self.columns);
+        shown.extend([more.as_str(), &footer]);
+        // A terminal of one row, or none.
+        shown.drain(..shown.len().saturating_sub(self.rows.max(1)));
 
         let mut out = Vec::new();
         queue!(out, BeginSynchronizedUpdate)?;

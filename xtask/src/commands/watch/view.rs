@@ -1,15 +1,21 @@
 //! What a watch shows above and below a report.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use anstyle::{AnsiColor, Style};
 
+use super::takeover::Progress;
 use crate::course::Exercise;
+use crate::text::ordinal;
+
+/// Seconds after which somebody may wonder.
+const LONG: u64 = 5;
 
 /// How the last check stands.
 pub enum Status {
-    /// None has begun.
-    Waiting,
+    /// None has begun: what is built is taken over first.
+    TakingOver(Arc<Progress>),
     /// It is running since then.
     Checking(Instant),
     /// The exercise passed; the label of what is next.
@@ -26,37 +32,74 @@ pub enum Overlay {
     Reset(String),
 }
 
-/// The lines above; `built` says whether a check of this watch has come to its end.
-pub fn header(exercise: &Exercise, checks: u32, built: bool, status: &Status) -> String {
+/// The lines above, in the check of that number; `slow` says why, if it takes long.
+pub fn header(exercise: &Exercise, checks: u32, slow: Option<&str>, status: &Status) -> String {
     let bold = Style::new().bold();
+    let run = ordinal(checks);
     let (colour, text) = match status {
-        Status::Waiting => (Style::new(), String::new()),
+        Status::TakingOver(progress) => {
+            let text = format!("taking over what is built: {}", progress.words());
+            (AnsiColor::Yellow.on_default(), text)
+        }
         Status::Checking(since) => {
             let seconds = since.elapsed().as_secs();
-            let first = if built { "" } else { "; its own first build takes a minute or two" };
-            (AnsiColor::Yellow.on_default(), format!("building and grading, {seconds} s{first}"))
+            let slow = slow.filter(|_| seconds >= LONG);
+            let slow = slow.map_or(String::new(), |why| format!("; {why}"));
+            let text = format!("{run} run: building and grading, {seconds} s{slow}");
+            (AnsiColor::Yellow.on_default(), text)
         }
         Status::Passed { seconds, next } => {
             let next = match next {
                 Some(next) => format!("Press n to go on with {next}."),
                 None => "All exercises have passed.".to_owned(),
             };
-            (AnsiColor::Green.on_default(), format!("passed ({seconds:.1} s). {next}"))
+            let text = format!("{run} run: passed ({seconds:.1} s). {next}");
+            (AnsiColor::Green.on_default(), text)
         }
         Status::NotPassed { seconds } => {
-            (AnsiColor::Red.on_default(), format!("not passed ({seconds:.1} s)"))
+            (AnsiColor::Red.on_default(), format!("{run} run: not passed ({seconds:.1} s)"))
         }
     };
     let (label, folder) = (exercise.label(), exercise.source());
     let folder = folder.display();
-    format!("{bold}{label}{bold:#}  {folder}/lib.rs\n{colour}check {checks}: {text}{colour:#}\n \n")
+    format!("{bold}{label}{bold:#}  {folder}/lib.rs\n{colour}{text}{colour:#}\n \n")
 }
 
-/// The line below.
-pub fn footer(overlay: Option<&Overlay>) -> &'static str {
-    match overlay {
-        Some(Overlay::Reset(_)) => "y yes   any other key: no",
-        Some(Overlay::Text(_)) => "any key: back to the report",
-        None => "n next   h hint   l list   r run again   x reset   q quit   up/down scroll",
+/// The line below, as far as it fits; what matters most stays.
+pub fn footer(overlay: Option<&Overlay>, columns: usize) -> String {
+    // As they stand there, each with its place among those that have to be known.
+    let keys: &[(usize, &str)] = match overlay {
+        Some(Overlay::Reset(_)) => &[(0, "y yes"), (1, "any other key: no")],
+        Some(Overlay::Text(_)) => &[(0, "any key: back to the report")],
+        None => &[
+            (1, "n next"),
+            (2, "h hint"),
+            (3, "l list"),
+            (4, "r run again"),
+            (5, "x reset"),
+            (0, "q quit"),
+            (6, "up/down scroll"),
+        ],
+    };
+    let line = |most: usize| {
+        let shown = keys.iter().filter(|(place, _)| *place < most).map(|(_, key)| *key);
+        shown.collect::<Vec<_>>().join("   ")
+    };
+    let fitting = (1..=keys.len()).rev().map(line).find(|line| line.len() <= columns);
+    fitting.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_do_not_fit_are_left_out() {
+        let all = "n next   h hint   l list   r run again   x reset   q quit   up/down scroll";
+        assert_eq!(footer(None, 80), all);
+        assert_eq!(footer(None, 40), "n next   h hint   l list   q quit");
+        assert_eq!(footer(None, 20), "n next   q quit");
+        assert_eq!(footer(None, 4), "");
+        assert_eq!(footer(Some(&Overlay::Reset(String::new())), 10), "y yes");
     }
 }
