@@ -33,6 +33,8 @@ pub struct Run {
     pub outcome: Option<String>,
     /// What happened, and whatever else has to be known of it: sentences.
     pub remarks: Vec<String>,
+    /// The numbers that its case shows, as a report has them.
+    pub figures: Vec<String>,
     /// Where it was recorded.
     pub device: Device,
     /// What is drawn.

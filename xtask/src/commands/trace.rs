@@ -11,7 +11,7 @@ use anyhow::Context;
 use streamlings_grade::supervise::{CaseRun, Supervisor};
 use streamlings_grade::{Outcome, Verdict};
 use streamlings_trace::format::{MAGIC, Reader};
-use streamlings_trace::{Item, Trace};
+use streamlings_trace::{Header, Item, Trace};
 
 use crate::build::{Built, NotBuilt, build};
 use crate::cli::{PictureFormat, TraceArguments};
@@ -54,7 +54,7 @@ fn trace_file(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
 
 fn of_file(bytes: &[u8], path: &Path) -> anyhow::Result<(Picture, String)> {
     let (trace, cut) = read(bytes).with_context(|| format!("{} cannot be read", path.display()))?;
-    let mut run = drawn("the recorded run", None, Vec::new(), &trace);
+    let mut run = drawn("the recorded run", None, Vec::new(), &trace.header, Timeline::of(&trace));
     run.remarks.extend(cut);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok((Picture { title: stem.clone(), runs: vec![run] }, stem))
@@ -66,13 +66,21 @@ fn read(bytes: &[u8]) -> anyhow::Result<(Trace, Option<String>)> {
     Ok((trace, cut.map(|cut| format!("{cut}; what comes before is drawn."))))
 }
 
-fn drawn(whose: &str, run: Option<&CaseRun>, remarks: Vec<String>, trace: &Trace) -> Run {
+fn drawn(
+    whose: &str,
+    run: Option<&CaseRun>,
+    remarks: Vec<String>,
+    header: &Header,
+    timeline: Timeline,
+) -> Run {
+    let figures = run.map_or(&[][..], |run| &run.verdict.figures[..]);
     Run {
         whose: whose.to_owned(),
         outcome: run.map(|run| run.verdict.outcome.to_string()),
         remarks,
-        device: trace.header.device.clone(),
-        timeline: Timeline::of(trace),
+        figures: figures.iter().map(ToString::to_string).collect(),
+        device: header.device.clone(),
+        timeline,
     }
 }
 
@@ -130,7 +138,9 @@ fn of_exercise(root: &Path, arguments: &TraceArguments) -> anyhow::Result<Drawn>
         }));
     };
     let name = if arguments.solutions { "the solution's run" } else { "your run" };
-    let mut runs = vec![drawn(name, Some(&first), remarks(&first, number), &trace)];
+    let timeline = Timeline::of(&trace);
+    let mut runs =
+        vec![drawn(name, Some(&first), remarks(&first, number), &trace.header, timeline)];
     if !arguments.solutions {
         // So that sizes and data are the same.
         tracer.supervisor.seed = Some(first.seed);
@@ -145,7 +155,7 @@ fn of_exercise(root: &Path, arguments: &TraceArguments) -> anyhow::Result<Drawn>
 fn remarks(run: &CaseRun, number: usize) -> Vec<String> {
     let message = &run.verdict.message;
     let mut remarks: Vec<String> =
-        message.lines().map(|line| format!("{}.", line.trim_end_matches('.'))).collect();
+        message.lines().map(sentence).collect();
     let of = run.traces.len();
     let seed = run.seed;
     remarks.push(match of {
@@ -153,6 +163,14 @@ fn remarks(run: &CaseRun, number: usize) -> Vec<String> {
         _ => format!("This is run {number} of the {of} that the case made, with seed {seed}."),
     });
     remarks
+}
+
+/// A clause of a verdict as a sentence of its own.
+fn sentence(clause: &str) -> String {
+    let clause = clause.trim().trim_end_matches('.');
+    let mut rest = clause.chars();
+    let first = rest.next().into_iter().flat_map(char::to_uppercase);
+    format!("{}{}.", first.collect::<String>(), rest.as_str())
 }
 
 /// Runs cases and keeps their traces.
@@ -245,13 +263,13 @@ impl Tracer<'_> {
         })?;
         let run = self.run(&program, case)?;
         let (number, mut trace) = self.alike(&run, delayed, number)?.context("it left no trace")?;
-        hide_lines(&mut trace);
+        let timeline = Timeline::without_lines(&mut trace);
         let mut remarks = remarks(&run, number);
         remarks.push(
             "Its source lines are left out: `cargo xtask solution` shows them when you have passed."
                 .to_owned(),
         );
-        Ok(drawn("the solution's run", Some(&run), remarks, &trace))
+        Ok(drawn("the solution's run", Some(&run), remarks, &trace.header, timeline))
     }
 }
 
@@ -263,16 +281,6 @@ fn shorten_paths(trace: &mut Trace, root: &Path) {
             if let Ok(inside) = Path::new(&*file).strip_prefix(root) {
                 *file = inside.display().to_string();
             }
-        }
-    }
-}
-
-/// Nothing that is made of the trace can name a line then.
-fn hide_lines(trace: &mut Trace) {
-    for item in &mut trace.items {
-        if let Item::Stack { stack, .. } = item {
-            stack.frames.clear();
-            stack.learner = None;
         }
     }
 }

@@ -59,6 +59,7 @@ pub fn picture() -> Picture {
         whose: whose.to_owned(),
         outcome: Some("raced".to_owned()),
         remarks: vec!["A remark with <i>markup</i>.".to_owned()],
+        figures: vec!["sum took 0.1000 ms".to_owned()],
         device: trace().header.device,
         timeline: Timeline::of(&trace()),
     };
