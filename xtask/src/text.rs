@@ -2,15 +2,16 @@
 
 use std::io::{ErrorKind, Write};
 
-use textwrap::{Options, WordSplitter, WrapAlgorithm};
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// No line of ours is longer. (rustc's own may be, and source code.)
 pub const WIDTH: usize = 100;
 
-/// How all of our text is wrapped. Names and codes with hyphens stay in one piece.
+/// How all of our text is wrapped. Names and codes with hyphens stay in one piece, and so do paths.
 fn options(indent: &str) -> Options<'_> {
     Options::new(WIDTH)
         .subsequent_indent(indent)
+        .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit)
 }
@@ -71,6 +72,8 @@ mod tests {
     fn names_stay_in_one_piece() {
         let text = format!("{} closure-before-launch", "x".repeat(85));
         assert!(wrapped(&text, "").ends_with("\nclosure-before-launch"));
+        let text = format!("{} exercises/01_async_launch/src/lib.rs:37", "x".repeat(85));
+        assert!(wrapped(&text, "").ends_with("\nexercises/01_async_launch/src/lib.rs:37"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::model::{Bar, Kind, Timeline};
+use super::model::{Bar, Kind, Place, Timeline};
 use super::{Picture, Run, bytes, ticks, time};
 use crate::text::{WIDTH, labelled, wrapped};
 
@@ -29,6 +29,9 @@ pub fn page(picture: &Picture) -> String {
     if bars().any(|bar| !bar.races.is_empty()) {
         keys.push("! in a race".to_owned());
     }
+    if bars().any(is_graders_work) {
+        keys.push("small letters: the grader's own".to_owned());
+    }
     out.push('\n');
     out += &labelled("key: ", &keys.join(", "));
     out.push('\n');
@@ -45,6 +48,7 @@ fn write_run(out: &mut String, run: &Run, span: (i64, i64)) {
     for remark in run.remarks.iter().chain(&timeline.remarks) {
         line(out, remark);
     }
+    section(out, "figures", run.figures.clone());
     out.push('\n');
     *out += &axis(span);
     for band in &timeline.bands {
@@ -58,7 +62,11 @@ fn write_run(out: &mut String, run: &Run, span: (i64, i64)) {
         // What must be seen is written last.
         bars.sort_by_key(|bar| (!bar.races.is_empty(), bar.kind != Kind::Call));
         for bar in bars {
-            row.put(bar.start, bar.end, if bar.races.is_empty() { letter(bar.kind) } else { '!' });
+            let letter = match is_graders_work(bar) {
+                true => letter(bar.kind).to_ascii_lowercase(),
+                false => letter(bar.kind),
+            };
+            row.put(bar.start, bar.end, if bar.races.is_empty() { letter } else { '!' });
         }
         *out += &row.text(&lane.name);
     }
@@ -67,6 +75,7 @@ fn write_run(out: &mut String, run: &Run, span: (i64, i64)) {
     let held =
         timeline.held().map(|bar| format!("{}{}  {}", bar.name, place(bar), bar.notes.join(" ")));
     section(out, "where the host was held", held.collect());
+    section(out, "what the times measured", readings(timeline));
     section(out, "races", timeline.races.iter().map(|race| race.text.clone()).collect());
 }
 
@@ -97,7 +106,8 @@ fn operations(timeline: &Timeline) -> Vec<String> {
                 true => format!("{} to {}", time(bar.start), time(bar.end)),
                 false => format!("enqueued at {}", time(bar.start)),
             };
-            format!("{when}: {} on {lane}{size}{}", bar.name, place(bar))
+            let whose = if bar.graders { "  (the grader's own)" } else { "" };
+            format!("{when}: {} on {lane}{size}{}{whose}", bar.name, place(bar))
         })
         .collect();
     let more = operations().count().saturating_sub(LISTED);
@@ -122,8 +132,40 @@ fn waits(timeline: &Timeline) -> Vec<String> {
     ends.collect()
 }
 
+fn readings(timeline: &Timeline) -> Vec<String> {
+    let texts = timeline.readings.iter().take(LISTED).map(|reading| {
+        format!("{}{}", reading.text, reading.at.as_ref().map(line_of).unwrap_or_default())
+    });
+    let mut entries: Vec<String> = texts.collect();
+    let more = timeline.readings.len().saturating_sub(LISTED);
+    if more > 0 {
+        entries.push(format!("{more} more: see the page that `--format html` writes"));
+    }
+    entries
+}
+
 fn place(bar: &Bar) -> String {
-    bar.at.as_ref().map(|at| format!("  {at}")).unwrap_or_default()
+    bar.at.as_ref().map(line_of).unwrap_or_default()
+}
+
+/// The widest line that is shown whole.
+const PLACE: usize = WIDTH / 2;
+
+/// A line, in one piece: of a long path the last folders.
+fn line_of(at: &Place) -> String {
+    let whole = at.to_string();
+    let mut shown = &whole[..];
+    while shown.chars().count() > PLACE
+        && let Some((_, rest)) = shown.split_once('/')
+    {
+        shown = rest;
+    }
+    if shown.len() < whole.len() { format!("  .../{shown}") } else { format!("  {whole}") }
+}
+
+/// An operation that the grader put on a stream, a spin for instance.
+fn is_graders_work(bar: &Bar) -> bool {
+    bar.graders && bar.enqueued.is_some()
 }
 
 fn letter(kind: Kind) -> char {
@@ -212,11 +254,17 @@ mod tests {
             run.timeline.lanes.iter_mut().for_each(|lane| lane.name = long.clone());
             run.timeline.bands.iter_mut().for_each(|band| band.name = long.clone());
             run.timeline.bars.iter_mut().for_each(|bar| bar.name = long.clone());
+            run.figures.push(long.clone());
+            for at in run.timeline.bars.iter_mut().filter_map(|bar| bar.at.as_mut()) {
+                at.file = format!("/{}src/lib.rs", "a-long-folder/".repeat(20));
+            }
         }
         let page = page(&picture);
         assert!(page.lines().count() > 40, "{page}");
         for line in page.lines() {
             assert!(line.chars().count() <= WIDTH, "{line}");
         }
+        // In one piece, whatever the line is broken for.
+        assert!(page.contains(" .../a-long-folder/a-long-folder/src/lib.rs:10\n"), "{page}");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use streamlings_trace::blocks::Block;
 use streamlings_trace::names::Names;
 use streamlings_trace::{
-    Call, Frame, Mark, MarkKind, MemoryKind, Nanos, Op, Seq, StreamId, ThreadId,
+    Call, Frame, Mark, MarkKind, MemoryKind, Nanos, Op, StreamId, ThreadId,
 };
 
 use super::{Bar, Kind, LaneId, Place, since};

@@ -1,6 +1,7 @@
 //! What is drawn of small traces.
 
 use streamlings_trace::build::Builder;
+use streamlings_trace::{EventId, MarkKind, Op};
 
 use super::*;
 use crate::timeline::sample;
