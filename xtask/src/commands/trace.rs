@@ -154,8 +154,7 @@ fn of_exercise(root: &Path, arguments: &TraceArguments) -> anyhow::Result<Drawn>
 
 fn remarks(run: &CaseRun, number: usize) -> Vec<String> {
     let message = &run.verdict.message;
-    let mut remarks: Vec<String> =
-        message.lines().map(sentence).collect();
+    let mut remarks: Vec<String> = message.lines().map(sentence).collect();
     let of = run.traces.len();
     let seed = run.seed;
     remarks.push(match of {

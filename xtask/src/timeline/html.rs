@@ -3,7 +3,7 @@
 //! Bars are buttons, placed in per cent of the canvas: zooming only makes that wider. The page's script
 //! adds zoom, keys and the details of a bar, which it takes from the table of all bars.
 
-use super::model::{Bar, Kind, Timeline};
+use super::model::{Bar, Kind, Place, Timeline};
 use super::{Picture, Run, bytes, ticks, time};
 
 /// Everything that comes from a trace goes through here.
@@ -99,6 +99,9 @@ fn legend(picture: &Picture) -> String {
     for kind in Kind::ALL.into_iter().filter(|kind| bars().any(|bar| bar.kind == *kind)) {
         out += &format!("<li><i class=\"{}\"></i>{}</li>", class(kind), kind.name());
     }
+    if bars().any(|bar| bar.graders) {
+        out += "<li><i class=\"call own\"></i>the grader's own</li>";
+    }
     if picture.runs.iter().any(|run| !run.timeline.arrows.is_empty()) {
         out += "<li><i class=\"wait\"></i>stream wait</li>";
     }
@@ -166,10 +169,16 @@ fn button(timeline: &Timeline, run: usize, index: usize, bar: &Bar, scale: &Scal
     if !bar.times_known {
         classes += " unknown";
     }
+    if bar.graders {
+        classes += " own";
+    }
     let name = escaped(&bar.name);
     let mut label = format!("{}, {} from {}", bar.name, time(bar.end - bar.start), time(bar.start));
     if bar.kind == Kind::Held {
         label = format!("{label}, held the host");
+    }
+    if bar.graders {
+        label = format!("{label}, the grader's own");
     }
     if !bar.races.is_empty() {
         label = format!("{label}, in a race");
@@ -239,6 +248,7 @@ fn findings(run: &Run, number: usize) -> String {
     for remark in run.remarks.iter().chain(&timeline.remarks) {
         out += &format!("<p>{}</p>\n", escaped(remark));
     }
+    out += &items("Figures", run.figures.iter().map(|figure| escaped(figure)).collect());
     if !timeline.races.is_empty() {
         out += "<h3>Races</h3>\n";
     }
@@ -253,27 +263,62 @@ fn findings(run: &Run, number: usize) -> String {
             out += &format!("<p>{}{}</p>\n", show(one, "(1)"), show(other, "(2)"));
         }
     }
-    let held: Vec<String> = timeline
-        .bars
-        .iter()
-        .enumerate()
-        .filter(|(_, bar)| bar.kind == Kind::Held)
-        .map(|(index, bar)| {
-            let at =
-                bar.at.as_ref().map(|at| format!(" <code>{}</code>", escaped(&at.to_string())));
-            format!(
-                "<li>{}{} {} <button type=\"button\" data-show=\"{number}-{index}\" \
-                 aria-label=\"Show {0}\">Show</button></li>\n",
-                escaped(&bar.name),
-                at.unwrap_or_default(),
-                escaped(&bar.notes.join(" ")),
-            )
-        })
-        .collect();
-    if !held.is_empty() {
-        out += &format!("<h3>Where the host was held</h3>\n<ol>\n{}</ol>\n", held.concat());
-    }
+    let held = timeline.bars.iter().enumerate().filter(|(_, bar)| bar.kind == Kind::Held);
+    let held = held.map(|(index, bar)| {
+        format!(
+            "{}{} {} <button type=\"button\" data-show=\"{number}-{index}\" \
+             aria-label=\"Show {0}\">Show</button>",
+            escaped(&bar.name),
+            line_of(bar.at.as_ref()),
+            escaped(&bar.notes.join(" ")),
+        )
+    });
+    out += &items("Where the host was held", held.collect());
+    let readings = timeline.readings.iter();
+    let readings =
+        readings.map(|read| format!("{}{}", escaped(&read.text), line_of(read.at.as_ref())));
+    out += &items("What the times measured", readings.collect());
+    let lane = |lane: usize| &timeline.lanes[lane].name;
+    let waits = timeline.arrows.iter().map(|arrow| {
+        let text = format!(
+            "{}, {}, waits for {}, {} ({})",
+            lane(arrow.to.lane),
+            time(arrow.to.at),
+            lane(arrow.from.lane),
+            time(arrow.from.at),
+            arrow.event
+        );
+        format!(
+            "{0} <button type=\"button\" data-show=\"{number}-{1}\" aria-label=\"Show {0}\">Show\
+             </button>",
+            escaped(&text),
+            arrow.to.bar
+        )
+    });
+    out += &items("Stream waits", waits.collect());
     out + "</section>\n"
+}
+
+/// More of a list than this is folded.
+const OPEN: usize = 12;
+
+/// A list with a heading, if there is anything in it. The items are markup.
+fn items(title: &str, items: Vec<String>) -> String {
+    if items.is_empty() {
+        return String::new();
+    }
+    let list: String = items.iter().map(|item| format!("<li>{item}</li>\n")).collect();
+    let list = format!("<ol>\n{list}</ol>\n");
+    match items.len() {
+        0..=OPEN => format!("<h3>{title}</h3>\n{list}"),
+        count => format!(
+            "<h3>{title}</h3>\n<details>\n<summary>{count} in all</summary>\n{list}</details>\n"
+        ),
+    }
+}
+
+fn line_of(at: Option<&Place>) -> String {
+    at.map(|at| format!(" <code>{}</code>", escaped(&at.to_string()))).unwrap_or_default()
 }
 
 /// Everything that is drawn, as a table.

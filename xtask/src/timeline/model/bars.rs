@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use streamlings_trace::blocks::Block;
 use streamlings_trace::names::Names;
-use streamlings_trace::{
-    Call, Frame, Mark, MarkKind, MemoryKind, Nanos, Op, StreamId, ThreadId,
-};
+use streamlings_trace::{Call, Frame, Mark, MarkKind, MemoryKind, Nanos, Op, StreamId, ThreadId};
 
 use super::{Bar, Kind, LaneId, Place, since};
 
@@ -81,7 +79,8 @@ impl Maker {
         };
         let mut notes = Vec::new();
         if graders {
-            notes.push("The grader's own: no line of the code that it grades made its call.".into());
+            notes
+                .push("The grader's own: no line of the code that it grades made its call.".into());
         }
         if held {
             notes.push("Its call held the host.".to_owned());
@@ -151,7 +150,6 @@ impl Maker {
         };
         self.bars.push(bar);
     }
-
 }
 
 /// The stream, the kind and the size of the operation that a call put on a stream.

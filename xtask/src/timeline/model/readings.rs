@@ -12,10 +12,9 @@ use crate::timeline::time;
 
 /// All of them: pairs in the order of their readings, then regions in the order in which they began.
 pub(super) fn readings(trace: &Trace, regions: &[Region]) -> Vec<Reading> {
-    let pairs = pairs(trace).into_iter().map(|pair| Reading {
-        text: of_pair(&pair).replace('`', ""),
-        at: place(pair.at.as_ref()),
-    });
+    let pairs = pairs(trace)
+        .into_iter()
+        .map(|pair| Reading { text: of_pair(&pair).replace('`', ""), at: place(pair.at.as_ref()) });
     let times = Times::new(trace);
     let regions = regions.iter().map(|region| {
         let measured = match times.clock(region).measured {
