@@ -252,8 +252,12 @@ fn findings(run: &Run, number: usize) -> String {
     if !timeline.races.is_empty() {
         out += "<h3>Races</h3>\n";
     }
-    for race in &timeline.races {
-        out += &format!("<pre class=\"raced\">{}</pre>\n", escaped(&race.text));
+    for (index, race) in timeline.races.iter().enumerate() {
+        out += &format!(
+            "<pre class=\"raced\" tabindex=\"0\" role=\"region\" aria-label=\"Race {}\">{}</pre>\n",
+            index + 1,
+            escaped(&race.text)
+        );
         if let Some((one, other)) = race.bars {
             let show = |bar: usize, which: &str| {
                 format!(
@@ -263,14 +267,14 @@ fn findings(run: &Run, number: usize) -> String {
             out += &format!("<p>{}{}</p>\n", show(one, "(1)"), show(other, "(2)"));
         }
     }
-    let held = timeline.bars.iter().enumerate().filter(|(_, bar)| bar.kind == Kind::Held);
-    let held = held.map(|(index, bar)| {
+    let held = timeline.held().into_iter().map(|held| {
         format!(
-            "{}{} {} <button type=\"button\" data-show=\"{number}-{index}\" \
+            "{}{} {} <button type=\"button\" data-show=\"{number}-{}\" \
              aria-label=\"Show {0}\">Show</button>",
-            escaped(&bar.name),
-            line_of(bar.at.as_ref()),
-            escaped(&bar.notes.join(" ")),
+            escaped(&held.first.name),
+            line_of(held.first.at.as_ref()),
+            escaped(&held.notes()),
+            held.index,
         )
     });
     out += &items("Where the host was held", held.collect());
@@ -308,7 +312,7 @@ fn items(title: &str, items: Vec<String>) -> String {
         return String::new();
     }
     let list: String = items.iter().map(|item| format!("<li>{item}</li>\n")).collect();
-    let list = format!("<ol>\n{list}</ol>\n");
+    let list = format!("<ul>\n{list}</ul>\n");
     match items.len() {
         0..=OPEN => format!("<h3>{title}</h3>\n{list}"),
         count => format!(

@@ -188,6 +188,33 @@ pub struct Band {
     pub end: i64,
 }
 
+/// A place at which the host was held.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held<'a> {
+    /// The first call there, as an index.
+    pub index: usize,
+    /// Its bar.
+    pub first: &'a Bar,
+    /// How many calls held the host there.
+    pub times: usize,
+    /// How long all of these calls took, in nanoseconds.
+    pub total: i64,
+}
+
+impl Held<'_> {
+    /// Why, and how often: sentences.
+    pub fn notes(&self) -> String {
+        let notes = self.first.notes.join(" ");
+        match self.times {
+            1 => notes,
+            times => {
+                let total = super::time(self.total);
+                format!("{times} times; the calls took {total} in all. The first: {notes}")
+            }
+        }
+    }
+}
+
 /// What a time measured that the host read, from a pair of events or from its own clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
@@ -287,9 +314,29 @@ impl Timeline {
             .unwrap_or_default()
     }
 
-    /// The calls that held the host, in order.
-    pub fn held(&self) -> impl Iterator<Item = &Bar> {
-        self.bars.iter().filter(|bar| bar.kind == Kind::Held)
+    /// Where the host was held: calls of one function at one line together, in the order of the first.
+    pub fn held(&self) -> Vec<Held<'_>> {
+        let mut all: Vec<Held<'_>> = Vec::new();
+        for (index, bar) in self.bars.iter().enumerate() {
+            if bar.kind != Kind::Held {
+                continue;
+            }
+            let alike = |held: &&mut Held<'_>| {
+                let first = held.first;
+                (first.lane, &first.name, &first.at) == (bar.lane, &bar.name, &bar.at)
+            };
+            match all.iter_mut().find(alike) {
+                Some(held) => {
+                    held.times += 1;
+                    held.total += bar.end - bar.start;
+                }
+                None => {
+                    let total = bar.end - bar.start;
+                    all.push(Held { index, first: bar, times: 1, total });
+                }
+            }
+        }
+        all
     }
 
     /// How many rows its regions take.

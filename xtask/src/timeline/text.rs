@@ -72,8 +72,10 @@ fn write_run(out: &mut String, run: &Run, span: (i64, i64)) {
     }
     section(out, "operations", operations(timeline));
     section(out, "stream waits", waits(timeline));
-    let held =
-        timeline.held().map(|bar| format!("{}{}  {}", bar.name, place(bar), bar.notes.join(" ")));
+    let held = timeline
+        .held()
+        .into_iter()
+        .map(|held| format!("{}{}  {}", held.first.name, place(held.first), held.notes()));
     section(out, "where the host was held", held.collect());
     section(out, "what the times measured", readings(timeline));
     section(out, "races", timeline.races.iter().map(|race| race.text.clone()).collect());

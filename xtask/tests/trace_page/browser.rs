@@ -245,6 +245,7 @@ impl Page<'_> {
 
     /// A picture of the whole page: a PNG in base 64.
     pub fn shot(&mut self) -> Result<String> {
+        self.call("Emulation.setScrollbarsHidden", json!({ "hidden": true }))?;
         let how = json!({ "format": "png", "captureBeyondViewport": true });
         let answer = self.call("Page.captureScreenshot", how)?;
         Ok(answer["data"].as_str().unwrap_or_default().to_owned())

@@ -8,6 +8,8 @@ use streamlings_trace::{Call, Frame, Mark, MarkKind, MemoryKind, Nanos, Op, Stre
 
 use super::{Bar, Kind, LaneId, Place, since};
 
+const GRADERS: &str = "The grader's own: no line of the code that it grades made this call.";
+
 /// Makes the bars, and then what links them.
 pub(super) struct Maker {
     zero: Nanos,
@@ -40,7 +42,7 @@ impl Maker {
         if call.thread == ThreadId(0) {
             return;
         }
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = graders.then(|| GRADERS.to_owned()).into_iter().collect();
         let (held, kind) = match block {
             Some(block) if block.held => (true, Kind::Held),
             _ => (false, Kind::Call),
@@ -78,10 +80,7 @@ impl Maker {
             None => (self.since(call.entered), self.since(call.left)),
         };
         let mut notes = Vec::new();
-        if graders {
-            notes
-                .push("The grader's own: no line of the code that it grades made its call.".into());
-        }
+        notes.extend(graders.then(|| GRADERS.to_owned()));
         if held {
             notes.push("Its call held the host.".to_owned());
         }

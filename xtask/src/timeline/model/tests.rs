@@ -48,8 +48,8 @@ fn a_wait_goes_from_the_last_operation_before_the_record_to_the_next_one() {
 #[test]
 fn a_call_that_held_the_host_says_why_and_for_how_long() {
     let timeline = Timeline::of(&sample::trace());
-    let held: Vec<&Bar> = timeline.held().collect();
-    let [held] = held[..] else { panic!("{held:?}") };
+    let held = timeline.held();
+    let [Held { first: held, times: 1, total: 241_000, .. }] = held[..] else { panic!("{held:?}") };
     assert_eq!((held.name.as_str(), held.lane), ("cuMemcpyDtoHAsync_v2", 0));
     assert_eq!(held.at.as_ref().map(|at| at.line), Some(13));
     assert!(held.notes[0].starts_with("Held the host for 230.000 us: a download"), "{held:?}");
