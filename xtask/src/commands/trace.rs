@@ -3,6 +3,7 @@
 //! The case runs as `check` runs it, and leaves a trace of each of its runs. The solution's run is of the
 //! same seed, with or without delays as the learner's. Its lines are not shown beside the learner's; `--solutions` shows them.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,7 @@ pub fn run(root: &Path, arguments: &TraceArguments) -> anyhow::Result<Exit> {
         anyhow::bail!(UsageError("--open is for the page: leave --format out".to_owned()));
     }
     let (picture, name) = match trace_file(Path::new(&arguments.name))? {
-        Some(bytes) => of_file(&bytes, Path::new(&arguments.name))?,
+        Some(bytes) => of_file(root, &bytes, Path::new(&arguments.name))?,
         None => match of_exercise(root, arguments)? {
             Drawn::Picture(picture, name) => (picture, name),
             Drawn::Nothing(exit) => return Ok(exit),
@@ -52,8 +53,10 @@ fn trace_file(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     Ok(bytes.starts_with(&MAGIC).then_some(bytes))
 }
 
-fn of_file(bytes: &[u8], path: &Path) -> anyhow::Result<(Picture, String)> {
-    let (trace, cut) = read(bytes).with_context(|| format!("{} cannot be read", path.display()))?;
+fn of_file(root: &Path, bytes: &[u8], path: &Path) -> anyhow::Result<(Picture, String)> {
+    let (mut trace, cut) =
+        read(bytes).with_context(|| format!("{} cannot be read", path.display()))?;
+    shorten_paths(&mut trace, root);
     let mut run = drawn("the recorded run", None, Vec::new(), &trace.header, Timeline::of(&trace));
     run.remarks.extend(cut);
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -277,11 +280,30 @@ fn shorten_paths(trace: &mut Trace, root: &Path) {
     for item in &mut trace.items {
         let Item::Stack { stack, .. } = item else { continue };
         for file in stack.frames.iter_mut().filter_map(|frame| frame.file.as_mut()) {
-            if let Ok(inside) = Path::new(&*file).strip_prefix(root) {
-                *file = inside.display().to_string();
+            if let Some(shown) = shortened(file, root) {
+                *file = shown;
             }
         }
     }
+}
+
+/// A file's path within the workspace; that of another checkout's file if the same is here.
+fn shortened(file: &str, root: &Path) -> Option<String> {
+    let path = Path::new(file);
+    if path.is_relative() {
+        return None;
+    }
+    let mut inside = path.strip_prefix(root).ok();
+    if inside.is_none() {
+        let mut rest = path.components();
+        while inside.is_none() && rest.next().is_some() {
+            let path = rest.as_path();
+            // A name alone could be any file's.
+            let is_here = path.components().count() > 2 && root.join(path).is_file();
+            inside = is_here.then_some(path);
+        }
+    }
+    inside.map(|inside| inside.display().to_string())
 }
 
 fn write(
@@ -314,18 +336,110 @@ fn write(
     Ok(())
 }
 
-/// Opens a browser; where none can be, the path has been printed.
+/// What there is to open a page with, as the environment tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Screen {
+    /// A display, or a program of the learner's choice.
+    Here,
+    /// Windows' own, beside WSL.
+    Windows,
+    /// It is on the machine at the other end of ssh.
+    FarAway,
+    /// There is none.
+    Nowhere,
+}
+
+impl Screen {
+    fn of(environment: impl Fn(&str) -> Option<OsString>) -> Screen {
+        let is_set = |name: &&str| environment(name).is_some_and(|value| !value.is_empty());
+        if ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"].iter().any(|name| is_set(&name)) {
+            Screen::Here
+        } else if is_set(&"WSL_DISTRO_NAME") {
+            Screen::Windows
+        } else if ["SSH_CONNECTION", "SSH_TTY"].iter().any(|name| is_set(&name)) {
+            Screen::FarAway
+        } else {
+            Screen::Nowhere
+        }
+    }
+}
+
+/// Opens a browser. The page is there whether that works or not, and its path has been printed: so this only
+/// warns, and it waits for no program that stays.
 fn open(path: &Path) {
-    let display = ["DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"];
-    if !display.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())) {
-        warn("there is no display here, so open the page yourself");
-        return;
+    let screen = Screen::of(|name| std::env::var_os(name));
+    match screen {
+        Screen::FarAway => {
+            let name = path.file_name().unwrap_or_default().display();
+            return warn(&format!(
+                "there is no display here: fetch the page with `scp HOST:PATH {name}` and open it there; it \
+                 needs no other file"
+            ));
+        }
+        Screen::Nowhere => {
+            return warn("there is no display here, so open the page on a machine that has one");
+        }
+        Screen::Here | Screen::Windows => {}
     }
     match open::that_detached(path) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            warn("no program was found that opens the page, so open it yourself");
+            warn("no program was found that opens the page (xdg-open), so open it yourself");
         }
-        Err(error) => warn(&format!("the page could not be opened: {error}")),
+        Err(error) => warn(&format!("the page could not be opened ({error}), so open it yourself")),
+    }
+    // What Windows calls the page.
+    if screen == Screen::Windows
+        && let Some(name) = std::env::var_os("WSL_DISTRO_NAME")
+    {
+        let inside = path.display().to_string().replace('/', "\\");
+        warn(&format!(
+            "if no browser comes up, open \\\\wsl.localhost\\{}{inside} in Windows",
+            name.display()
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_tells_where_a_page_can_be_seen() {
+        let screen = |set: &[&str]| {
+            Screen::of(|name| set.contains(&name).then(|| OsString::from("something")))
+        };
+        assert_eq!(screen(&["DISPLAY"]), Screen::Here);
+        assert_eq!(screen(&["WAYLAND_DISPLAY", "SSH_TTY"]), Screen::Here);
+        // As an editor's remote window has it.
+        assert_eq!(screen(&["BROWSER", "SSH_CONNECTION"]), Screen::Here);
+        assert_eq!(screen(&["WSL_DISTRO_NAME"]), Screen::Windows);
+        assert_eq!(screen(&["SSH_CONNECTION"]), Screen::FarAway);
+        assert_eq!(screen(&[]), Screen::Nowhere);
+        assert_eq!(Screen::of(|_| Some(OsString::new())), Screen::Nowhere);
+    }
+
+    #[test]
+    fn a_clause_becomes_a_sentence() {
+        assert_eq!(sentence("the first reading says 2 ms"), "The first reading says 2 ms.");
+        assert_eq!(sentence("`x` is read. "), "`x` is read.");
+        assert_eq!(sentence(""), ".");
+    }
+
+    #[test]
+    fn files_of_another_machine_are_named_as_here() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let inside = root.path().join("exercises/01_one/src");
+        std::fs::create_dir_all(&inside).expect("folders");
+        std::fs::write(inside.join("lib.rs"), "//! One.\n").expect("a file");
+        let here = inside.join("lib.rs").display().to_string();
+        for (file, shown) in [
+            (&here[..], Some("exercises/01_one/src/lib.rs")),
+            ("/build/streamlings/exercises/01_one/src/lib.rs", Some("exercises/01_one/src/lib.rs")),
+            ("exercises/01_one/src/lib.rs", None),
+            ("/root/.cargo/registry/cudarc/src/lib.rs", None),
+        ] {
+            assert_eq!(shortened(file, root.path()).as_deref(), shown, "{file}");
+        }
     }
 }
