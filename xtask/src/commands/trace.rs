@@ -351,12 +351,15 @@ enum Screen {
 
 impl Screen {
     fn of(environment: impl Fn(&str) -> Option<OsString>) -> Screen {
-        let is_set = |name: &&str| environment(name).is_some_and(|value| !value.is_empty());
-        if ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"].iter().any(|name| is_set(&name)) {
+        let any = |names: &[&str]| {
+            let mut values = names.iter().filter_map(|name| environment(name));
+            values.any(|value| !value.is_empty())
+        };
+        if any(&["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"]) {
             Screen::Here
-        } else if is_set(&"WSL_DISTRO_NAME") {
+        } else if any(&["WSL_DISTRO_NAME"]) {
             Screen::Windows
-        } else if ["SSH_CONNECTION", "SSH_TTY"].iter().any(|name| is_set(&name)) {
+        } else if any(&["SSH_CONNECTION", "SSH_TTY"]) {
             Screen::FarAway
         } else {
             Screen::Nowhere
