@@ -105,6 +105,7 @@ fn a_page_that_cannot_be_opened_is_there_all_the_same() {
             &[("DISPLAY", ":9"), ("PATH", "/nonexistent")],
             "no program was found that opens the page",
         ),
+        (&[("WSL_DISTRO_NAME", "Debian"), ("PATH", "/nonexistent")], "\\\\wsl.localhost\\Debian\\"),
         (&[], "there is no display here"),
     ] {
         let (code, out, err) = trace_in(folder.path(), &["--open"], environment);

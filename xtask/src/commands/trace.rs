@@ -341,7 +341,7 @@ fn write(
 enum Screen {
     /// A display, or a program of the learner's choice.
     Here,
-    /// Windows' own, beside WSL.
+    /// Windows' own, around WSL.
     Windows,
     /// It is on the machine at the other end of ssh.
     FarAway,
@@ -355,10 +355,10 @@ impl Screen {
             let mut values = names.iter().filter_map(|name| environment(name));
             values.any(|value| !value.is_empty())
         };
-        if any(&["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"]) {
-            Screen::Here
-        } else if any(&["WSL_DISTRO_NAME"]) {
+        if any(&["WSL_DISTRO_NAME"]) {
             Screen::Windows
+        } else if any(&["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"]) {
+            Screen::Here
         } else if any(&["SSH_CONNECTION", "SSH_TTY"]) {
             Screen::FarAway
         } else {
@@ -384,23 +384,20 @@ fn open(path: &Path) {
         }
         Screen::Here | Screen::Windows => {}
     }
-    match open::that_detached(path) {
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            warn("no program was found that opens the page (xdg-open), so open it yourself");
-        }
-        Err(error) => warn(&format!("the page could not be opened ({error}), so open it yourself")),
-    }
-    // What Windows calls the page.
-    if screen == Screen::Windows
-        && let Some(name) = std::env::var_os("WSL_DISTRO_NAME")
-    {
-        let inside = path.display().to_string().replace('/', "\\");
-        warn(&format!(
-            "if no browser comes up, open \\\\wsl.localhost\\{}{inside} in Windows",
-            name.display()
-        ));
-    }
+    let Err(error) = open::that_detached(path) else { return };
+    let why = match error.kind() {
+        ErrorKind::NotFound => "no program was found that opens the page (xdg-open)".to_owned(),
+        _ => format!("the page could not be opened ({error})"),
+    };
+    let windows = std::env::var_os("WSL_DISTRO_NAME").filter(|_| screen == Screen::Windows);
+    warn(&match windows {
+        Some(distribution) => format!(
+            "{why}, so open it yourself; to Windows it is \\\\wsl.localhost\\{}{}",
+            distribution.display(),
+            path.display().to_string().replace('/', "\\")
+        ),
+        None => format!("{why}, so open it yourself"),
+    });
 }
 
 #[cfg(test)]
@@ -416,7 +413,8 @@ mod tests {
         assert_eq!(screen(&["WAYLAND_DISPLAY", "SSH_TTY"]), Screen::Here);
         // As an editor's remote window has it.
         assert_eq!(screen(&["BROWSER", "SSH_CONNECTION"]), Screen::Here);
-        assert_eq!(screen(&["WSL_DISTRO_NAME"]), Screen::Windows);
+        // Some have a display there, too; Windows' own browser is the better one.
+        assert_eq!(screen(&["WSL_DISTRO_NAME", "DISPLAY"]), Screen::Windows);
         assert_eq!(screen(&["SSH_CONNECTION"]), Screen::FarAway);
         assert_eq!(screen(&[]), Screen::Nowhere);
         assert_eq!(Screen::of(|_| Some(OsString::new())), Screen::Nowhere);
