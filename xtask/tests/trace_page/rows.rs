@@ -206,7 +206,9 @@ fn slices(document: &Value) -> Vec<(String, String)> {
             name["name"] == "thread_name"
                 && (&name["pid"], &name["tid"]) == (&event["pid"], &event["tid"])
         });
-        name.map(|name| text(&name["args"]["name"])).unwrap_or_default()
+        let name = name.map(|name| text(&name["args"]["name"])).unwrap_or_default();
+        // Where it stands if its times are not known; a page has one lane for both.
+        name.trim_end_matches(", when enqueued").to_owned()
     };
     let bars = events.iter().filter(|event| event["ph"] == "X" && event["cat"] != "region");
     let mut bars: Vec<_> = bars.map(|event| (lane(event), text(&event["name"]))).collect();
