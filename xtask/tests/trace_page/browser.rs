@@ -109,8 +109,16 @@ impl Browser {
         if let Some(error) = went["errorText"].as_str() {
             return Err(format!("{url}: {error}"));
         }
-        let loaded = |message: &Value| message["method"] == "Page.loadEventFired";
-        page.browser.wait_for(|message| loaded(message))?;
+        let end = Instant::now() + PATIENCE;
+        // While it comes, what is asked may still be answered by the empty tab, or by none.
+        let script =
+            format!("location.href === {} && document.readyState === 'complete'", json!(url));
+        while page.evaluate(&script) != Ok(Value::Bool(true)) {
+            if Instant::now() > end {
+                return Err(format!("{url} does not come"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
         Ok(page)
     }
 
