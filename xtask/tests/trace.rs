@@ -66,6 +66,14 @@ fn a_trace_file_is_drawn_in_every_format() {
     let page = std::fs::read_to_string(page).expect("it can be read");
     assert!(page.contains("<line class=\"race\"") && page.contains("stream side"));
 
+    // A second one goes below.
+    let (code, out, _) = trace(folder.path(), &["race.trace", "--format", "text"]);
+    assert_eq!(code, Some(0));
+    assert!(
+        out.starts_with("race and race\n") && out.matches("\nrace.trace, on ").count() == 2,
+        "{out}"
+    );
+
     let (code, out, _) = trace(folder.path(), &["--format", "text"]);
     assert_eq!(code, Some(0));
     assert!(out.contains("stream side") && out.contains("race on `"), "{out}");
@@ -83,6 +91,16 @@ fn a_wrong_command_line_says_what_to_do() {
     let (code, _, err) = trace(folder.path(), &["--open", "--format", "text"]);
     assert_eq!(code, Some(2));
     assert!(err.contains("leave --format out"), "{err}");
+    for (name, said) in
+        [("none.trace", "none.trace cannot be read"), ("bad.trace", "bad.trace cannot")]
+    {
+        std::fs::write(folder.path().join("bad.trace"), "no trace").expect("a file");
+        let (code, out, err) = trace(folder.path(), &[name]);
+        assert!(code != Some(0) && out.is_empty() && err.contains(said), "{code:?} {err}");
+    }
+    let (code, _, err) = trace(folder.path(), &["async_launch"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("name one exercise, or else trace files alone"), "{err}");
 }
 
 /// A program that opens pages, in a folder that is the whole `PATH`.

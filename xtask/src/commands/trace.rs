@@ -24,7 +24,7 @@ use crate::text::{print, warn, wrapped};
 use crate::timeline::model::Timeline;
 use crate::timeline::{Picture, Run, html, perfetto, text};
 
-/// Draws a trace file, or a case of an exercise.
+/// Draws trace files, or a case of an exercise.
 ///
 /// # Errors
 /// Where the exercise or the case is not known, or files cannot be read or written.
@@ -32,35 +32,52 @@ pub fn run(root: &Path, arguments: &TraceArguments) -> anyhow::Result<Exit> {
     if arguments.open && arguments.format != PictureFormat::Html {
         anyhow::bail!(UsageError("--open is for the page: leave --format out".to_owned()));
     }
-    let (picture, name) = match trace_file(Path::new(&arguments.name))? {
-        Some(bytes) => of_file(root, &bytes, Path::new(&arguments.name))?,
-        None => match of_exercise(root, arguments)? {
+    let files = arguments.names.iter().map(|name| trace_file(Path::new(name)));
+    let files: Option<Vec<_>> = files.collect::<anyhow::Result<_>>()?;
+    let (picture, name) = match (files, &arguments.names[..]) {
+        (Some(files), _) => of_files(root, &files)?,
+        (None, [name]) => match of_exercise(root, name, arguments)? {
             Drawn::Picture(picture, name) => (picture, name),
             Drawn::Nothing(exit) => return Ok(exit),
         },
+        (None, _) => {
+            let why = "name one exercise, or else trace files alone".to_owned();
+            anyhow::bail!(UsageError(why))
+        }
     };
     write(root, arguments, &picture, &name)?;
     Ok(Exit::Success)
 }
 
-/// The bytes, if that is a trace file.
-fn trace_file(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
-    if !path.is_file() {
+/// A trace file's path and bytes, if it is one.
+fn trace_file(path: &Path) -> anyhow::Result<Option<(&Path, Vec<u8>)>> {
+    let is_named_so = path.extension().is_some_and(|extension| extension == "trace");
+    if !path.is_file() && !is_named_so {
         return Ok(None);
     }
     let bytes = fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
     // Any other file is one of an exercise's, as its editor names it.
-    Ok(bytes.starts_with(&MAGIC).then_some(bytes))
+    Ok((bytes.starts_with(&MAGIC) || is_named_so).then_some((path, bytes)))
 }
 
-fn of_file(root: &Path, bytes: &[u8], path: &Path) -> anyhow::Result<(Picture, String)> {
-    let (mut trace, cut) =
-        read(bytes).with_context(|| format!("{} cannot be read", path.display()))?;
-    shorten_paths(&mut trace, root);
-    let mut run = drawn("the recorded run", None, Vec::new(), &trace.header, Timeline::of(&trace));
-    run.remarks.extend(cut);
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok((Picture { title: stem.clone(), runs: vec![run] }, stem))
+fn of_files(root: &Path, files: &[(&Path, Vec<u8>)]) -> anyhow::Result<(Picture, String)> {
+    let mut runs = Vec::new();
+    let mut stems = Vec::new();
+    for (path, bytes) in files {
+        let read = read(bytes).with_context(|| format!("{} cannot be read", path.display()));
+        let (mut trace, cut) = read?;
+        shorten_paths(&mut trace, root);
+        let whose = match files {
+            [_] => "the recorded run".to_owned(),
+            _ => path.display().to_string(),
+        };
+        let mut run = drawn(&whose, None, Vec::new(), &trace.header, Timeline::of(&trace));
+        run.remarks.extend(cut);
+        runs.push(run);
+        stems.push(path.file_stem().unwrap_or_default().to_string_lossy().into_owned());
+    }
+    let name = stems.first().cloned().unwrap_or_default();
+    Ok((Picture { title: stems.join(" and "), runs }, name))
 }
 
 /// The trace, and a remark if the file ends too early.
@@ -93,9 +110,9 @@ enum Drawn {
     Nothing(Exit),
 }
 
-fn of_exercise(root: &Path, arguments: &TraceArguments) -> anyhow::Result<Drawn> {
+fn of_exercise(root: &Path, name: &str, arguments: &TraceArguments) -> anyhow::Result<Drawn> {
     let course = Course::read(root)?;
-    let exercise = course.find(&arguments.name)?;
+    let exercise = course.find(name)?;
     let whose: &[Whose] = match arguments.solutions {
         true => &[Whose::Solution],
         false => &[Whose::Learner, Whose::Solution],
@@ -438,7 +455,7 @@ mod tests {
             (&here[..], Some("exercises/01_one/src/lib.rs")),
             ("/build/streamlings/exercises/01_one/src/lib.rs", Some("exercises/01_one/src/lib.rs")),
             ("exercises/01_one/src/lib.rs", None),
-            ("/root/.cargo/registry/cudarc/src/lib.rs", None),
+            ("/opt/registry/cudarc/src/lib.rs", None),
         ] {
             assert_eq!(shortened(file, root.path()).as_deref(), shown, "{file}");
         }
