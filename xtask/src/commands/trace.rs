@@ -22,7 +22,7 @@ use crate::grading::{Whose, describe, supervisor};
 use crate::progress::Progress;
 use crate::text::{print, warn, wrapped};
 use crate::timeline::model::Timeline;
-use crate::timeline::{Picture, Run, html, perfetto, text};
+use crate::timeline::{Figure, Picture, Run, html, perfetto, text};
 
 /// Draws trace files, or a case of an exercise.
 ///
@@ -98,10 +98,16 @@ fn drawn(
         whose: whose.to_owned(),
         outcome: run.map(|run| run.verdict.outcome.to_string()),
         remarks,
-        figures: figures.iter().map(ToString::to_string).collect(),
+        figures: figures.iter().map(shown).collect(),
         device: header.device.clone(),
         timeline,
     }
+}
+
+fn shown(figure: &streamlings_grade::Figure) -> Figure {
+    let whole = figure.to_string();
+    let value = whole.strip_prefix(&figure.what).unwrap_or(&whole).trim_start();
+    Figure { what: figure.what.clone(), value: value.to_owned() }
 }
 
 enum Drawn {

@@ -4,7 +4,7 @@
 //! adds zoom, keys and the details of a bar, which it takes from the table of all bars.
 
 use super::model::{Bar, Kind, Place, Timeline};
-use super::{Picture, Run, bytes, ticks, time};
+use super::{Picture, Run, bytes, compare, ticks, time};
 
 /// Everything that comes from a trace goes through here.
 fn escaped(text: &str) -> String {
@@ -41,8 +41,9 @@ pub fn page(picture: &Picture) -> String {
     }
     body += "</div></div>\n";
     body += "<aside id=\"details\" aria-live=\"polite\" aria-label=\"Details\" hidden></aside>\n";
+    body += &comparison(picture);
     for (number, run) in picture.runs.iter().enumerate() {
-        body += &findings(run, number);
+        body += &findings(run, number, picture.runs.len() == 1);
     }
     for (number, run) in picture.runs.iter().enumerate() {
         body += &table(run, number);
@@ -238,8 +239,31 @@ fn links(timeline: &Timeline, scale: &Scale) -> String {
     )
 }
 
+/// What sets the runs apart.
+fn comparison(picture: &Picture) -> String {
+    let rows = compare::rows(picture);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let heads: String = picture
+        .runs
+        .iter()
+        .map(|run| format!("<th scope=\"col\">{}</th>", escaped(&run.whose)))
+        .collect();
+    let mut out = format!(
+        "<section class=\"compare\" aria-label=\"The runs compared\">\n<table>\n<thead><tr><td></td>{heads}\
+         </tr></thead>\n<tbody>\n"
+    );
+    for row in rows {
+        let cells: String =
+            row.values.iter().map(|value| format!("<td>{}</td>", escaped(value))).collect();
+        out += &format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escaped(&row.what));
+    }
+    out + "</tbody>\n</table>\n</section>\n"
+}
+
 /// What there is to say of a run, in words: how it ended, its races, where it held the host.
-fn findings(run: &Run, number: usize) -> String {
+fn findings(run: &Run, number: usize, is_alone: bool) -> String {
     let timeline = &run.timeline;
     let mut out = format!(
         "<section class=\"findings\" aria-label=\"{0}\">\n<h2>{0}</h2>\n",
@@ -248,7 +272,10 @@ fn findings(run: &Run, number: usize) -> String {
     for remark in run.remarks.iter().chain(&timeline.remarks) {
         out += &format!("<p>{}</p>\n", escaped(remark));
     }
-    out += &items("Figures", run.figures.iter().map(|figure| escaped(figure)).collect());
+    if is_alone {
+        let figures = run.figures.iter().map(|figure| escaped(&figure.to_string()));
+        out += &items("Figures", figures.collect());
+    }
     if !timeline.races.is_empty() {
         out += "<h3>Races</h3>\n";
     }

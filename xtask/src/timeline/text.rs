@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use super::model::{Bar, Kind, Place, Timeline};
-use super::{Picture, Run, bytes, ticks, time};
+use super::{Picture, Run, bytes, compare, ticks, time};
+use comfy_table::{ContentArrangement, Table, presets};
+
 use crate::text::{WIDTH, labelled, wrapped};
 
 /// The columns before the picture.
@@ -17,11 +19,12 @@ const LISTED: usize = 60;
 pub fn page(picture: &Picture) -> String {
     let mut out = String::new();
     line(&mut out, &picture.title);
+    out += &comparison(picture);
     let span = picture.span();
     for run in &picture.runs {
         out.push('\n');
         line(&mut out, &format!("{}, on {}", run.heading(), run.device.name));
-        write_run(&mut out, run, span);
+        write_run(&mut out, run, span, picture.runs.len() == 1);
     }
     let bars = || picture.runs.iter().flat_map(|run| &run.timeline.bars);
     let kinds = Kind::ALL.into_iter().filter(|kind| bars().any(|bar| bar.kind == *kind));
@@ -38,17 +41,39 @@ pub fn page(picture: &Picture) -> String {
     out
 }
 
+/// What sets the runs apart, in columns.
+fn comparison(picture: &Picture) -> String {
+    let rows = compare::rows(picture);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new();
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH as u16);
+    let heads = picture.runs.iter().map(|run| run.whose.clone());
+    table.add_row(std::iter::once(String::new()).chain(heads));
+    for row in rows {
+        table.add_row(std::iter::once(row.what).chain(row.values));
+    }
+    let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
+    format!("\n{}", lines.collect::<String>())
+}
+
 fn line(out: &mut String, text: &str) {
     *out += &wrapped(text, "  ");
     out.push('\n');
 }
 
-fn write_run(out: &mut String, run: &Run, span: (i64, i64)) {
+fn write_run(out: &mut String, run: &Run, span: (i64, i64), is_alone: bool) {
     let timeline = &run.timeline;
     for remark in run.remarks.iter().chain(&timeline.remarks) {
         line(out, remark);
     }
-    section(out, "figures", run.figures.clone());
+    if is_alone {
+        section(out, "figures", run.figures.iter().map(ToString::to_string).collect());
+    }
     out.push('\n');
     *out += &axis(span);
     for band in &timeline.bands {
@@ -237,14 +262,18 @@ fn axis(span: (i64, i64)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample;
+    use super::super::{Figure, sample};
     use super::*;
 
     #[test]
     fn a_run_as_text() {
         let mut picture = sample::picture();
+        let both = page(&picture);
         picture.runs.truncate(1);
         insta::assert_snapshot!(page(&picture));
+        // Two of them begin with what sets them apart.
+        let (compared, _) = both.split_once("\nyour run: raced").expect("there are two");
+        insta::assert_snapshot!(compared);
     }
 
     #[test]
@@ -256,7 +285,7 @@ mod tests {
             run.timeline.lanes.iter_mut().for_each(|lane| lane.name = long.clone());
             run.timeline.bands.iter_mut().for_each(|band| band.name = long.clone());
             run.timeline.bars.iter_mut().for_each(|bar| bar.name = long.clone());
-            run.figures.push(long.clone());
+            run.figures.push(Figure { what: long.clone(), value: long.clone() });
             for at in run.timeline.bars.iter_mut().filter_map(|bar| bar.at.as_mut()) {
                 at.file = format!("/{}src/lib.rs", "a-long-folder/".repeat(20));
             }
