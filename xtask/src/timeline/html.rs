@@ -251,7 +251,7 @@ fn comparison(picture: &Picture) -> String {
         .map(|run| format!("<th scope=\"col\">{}</th>", escaped(&run.whose)))
         .collect();
     let mut out = format!(
-        "<section class=\"compare\" aria-label=\"The runs compared\">\n<table>\n<thead><tr><td></td>{heads}\
+        "<section class=\"compare\" tabindex=\"0\" aria-label=\"The runs compared\">\n<table>\n<thead><tr><td></td>{heads}\
          </tr></thead>\n<tbody>\n"
     );
     for row in rows {
@@ -449,6 +449,19 @@ mod tests {
         let (yours, solutions) = places.split_at(places.len() / 2);
         assert!(!yours.is_empty());
         assert_eq!(yours, solutions);
+    }
+
+    #[test]
+    fn two_runs_are_compared_and_one_is_not() {
+        let mut picture = sample::picture();
+        let both = page(&picture);
+        assert!(
+            both.contains("<th scope=\"row\">sum took</th><td>0.1000 ms</td><td>0.1000 ms</td>")
+        );
+        assert!(both.contains("<th scope=\"row\">races</th><td>1</td><td>1</td>"));
+        picture.runs.truncate(1);
+        let one = page(&picture);
+        assert!(!one.contains("class=\"compare\"") && one.contains("<li>sum took 0.1000 ms</li>"));
     }
 
     #[test]

@@ -86,7 +86,7 @@ fn started(program: &Path) -> Result<Browser> {
 /// Pictures of every page in a folder.
 fn shots(browser: &mut Browser, folder: &Path) -> Result<()> {
     for (name, trace) in [("everything", pages::everything()), ("long", pages::long())] {
-        pages::drawn(folder, name, &trace)?;
+        pages::drawn(folder, name, &trace, 1)?;
     }
     let entries = folder.read_dir().map_err(|error| error.to_string())?;
     for page in entries.flatten().map(|entry| entry.path()) {

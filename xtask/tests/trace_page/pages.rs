@@ -22,8 +22,8 @@ pub struct Drawn {
     pub document: Value,
 }
 
-/// Draws a trace in a folder.
-pub fn drawn(folder: &Path, name: &str, trace: &Trace) -> Result<Drawn> {
+/// Draws a trace in a folder, once or more often, one below the other.
+pub fn drawn(folder: &Path, name: &str, trace: &Trace, times: usize) -> Result<Drawn> {
     let file = folder.join(format!("{name}.trace"));
     let mut writer = Writer::new(Vec::new(), &trace.header).map_err(|error| error.to_string())?;
     for item in &trace.items {
@@ -35,7 +35,7 @@ pub fn drawn(folder: &Path, name: &str, trace: &Trace) -> Result<Drawn> {
         let output = folder.join(format!("{name}.{extension}"));
         let said = Command::new(env!("CARGO_BIN_EXE_xtask"))
             .arg("trace")
-            .arg(&file)
+            .args(std::iter::repeat_n(&file, times))
             .args(["--format", format, "--output"])
             .arg(&output)
             .arg("--workspace")

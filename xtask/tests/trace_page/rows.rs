@@ -37,7 +37,7 @@ fn unfold(page: &mut Page<'_>) -> Result<()> {
 }
 
 fn nothing_is_fetched(browser: &mut Browser, folder: &Path) -> Result<()> {
-    let Drawn { page: file, .. } = drawn(folder, "everything", &everything())?;
+    let Drawn { page: file, .. } = drawn(folder, "everything", &everything(), 1)?;
     let mut page = browser.open(&file)?;
     for width in WIDTHS {
         page.look(width, "dark")?;
@@ -60,8 +60,8 @@ fn nothing_is_fetched(browser: &mut Browser, folder: &Path) -> Result<()> {
 }
 
 fn it_fits(browser: &mut Browser, folder: &Path) -> Result<()> {
-    for (name, trace) in [("everything", everything()), ("long", long())] {
-        let file = drawn(folder, name, &trace)?.page;
+    for (name, trace, times) in [("everything", everything(), 2), ("long", long(), 1)] {
+        let file = drawn(folder, name, &trace, times)?.page;
         let mut page = browser.open(&file)?;
         for width in WIDTHS {
             page.look(width, "light")?;
@@ -83,7 +83,7 @@ const UNFOLD: &str = "document.querySelectorAll('details').forEach((one) => one.
                       document.querySelector('.bar').click()";
 
 fn text_can_be_read(browser: &mut Browser, folder: &Path) -> Result<()> {
-    let file = drawn(folder, "everything", &everything())?.page;
+    let file = drawn(folder, "everything", &everything(), 2)?.page;
     let mut page = browser.open(&file)?;
     for scheme in SCHEMES {
         page.look(1440, scheme)?;
@@ -114,7 +114,7 @@ fn text_can_be_read(browser: &mut Browser, folder: &Path) -> Result<()> {
 const CONTRAST: &str = include_str!("contrast.js");
 
 fn keys_reach_every_bar(browser: &mut Browser, folder: &Path) -> Result<()> {
-    let Drawn { page: file, document } = drawn(folder, "everything", &everything())?;
+    let Drawn { page: file, document } = drawn(folder, "everything", &everything(), 1)?;
     let mut page = browser.open(&file)?;
     for width in WIDTHS {
         page.look(width, "light")?;
@@ -231,7 +231,7 @@ fn strings(page: &mut Page<'_>, script: &str) -> Result<Vec<String>> {
 }
 
 fn all_is_there(browser: &mut Browser, folder: &Path) -> Result<()> {
-    let Drawn { page: file, document } = drawn(folder, "everything", &everything())?;
+    let Drawn { page: file, document } = drawn(folder, "everything", &everything(), 1)?;
     let mut page = browser.open(&file)?;
     page.look(1440, "light")?;
     unfold(&mut page)?;
@@ -323,7 +323,7 @@ fn list(page: &mut Page<'_>, title: &str) -> Result<Vec<String>> {
 }
 
 fn a_long_run(browser: &mut Browser, folder: &Path) -> Result<()> {
-    let Drawn { page: file, document } = drawn(folder, "long", &long())?;
+    let Drawn { page: file, document } = drawn(folder, "long", &long(), 1)?;
     let mut page = browser.open(&file)?;
     page.look(390, "light")?;
     let bars = page.evaluate("document.querySelectorAll('.bar').length")?;
