@@ -48,7 +48,7 @@ pub enum Command {
     Solution(SolutionArguments),
     /// Draws a run of your code, and the solution's below: who did what when, and what waited for what.
     ///
-    /// Takes a recorded trace, too. Exit codes: 0 drawn, 3 does not compile, 4 no device, 5 grader
+    /// Takes recorded traces, too. Exit codes: 0 drawn (also where --open opens nothing), 3 does not compile, 4 no device, 5 grader
     /// error; 1 where the case ended without a trace.
     Trace(TraceArguments),
     /// Puts an exercise's starter back, and keeps your code beside.
@@ -309,8 +309,9 @@ pub struct SolutionArguments {
 
 #[derive(Debug, Args)]
 pub struct TraceArguments {
-    /// An exercise, by number, name or path; or a trace file.
-    pub name: String,
+    /// An exercise, by number, name or path; or trace files, which are drawn one below the other.
+    #[arg(value_name = "NAME", required = true)]
+    pub names: Vec<String>,
 
     /// The case to draw; the first that does not pass without it, or the first of all.
     #[arg(long)]
@@ -320,7 +321,8 @@ pub struct TraceArguments {
     #[arg(long)]
     pub solutions: bool,
 
-    /// What is written: a page, a trace for Perfetto (ui.perfetto.dev), or text for the terminal.
+    /// What is written: a page, a file for Perfetto (ui.perfetto.dev) or chrome://tracing, or text for
+    /// the terminal.
     #[arg(long, value_enum, default_value_t = PictureFormat::Html)]
     pub format: PictureFormat,
 
@@ -328,7 +330,7 @@ pub struct TraceArguments {
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Opens the page in a browser, where there is a display.
+    /// Opens the page in a browser, where there is a display; else says what to do.
     #[arg(long)]
     pub open: bool,
 

@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use textwrap::{Options, WordSplitter, WrapAlgorithm};
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// No line of ours is longer. (rustc's own may be, and source code.)
 pub const WIDTH: usize = 100;
@@ -32,10 +32,11 @@ pub fn fit_terminal() {
     }
 }
 
-/// How all of our text is wrapped. Names and codes with hyphens stay in one piece.
+/// How all of our text is wrapped. Names and codes with hyphens stay in one piece, and so do paths.
 fn options(indent: &str) -> Options<'_> {
     Options::new(width())
         .subsequent_indent(indent)
+        .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit)
 }
@@ -108,6 +109,8 @@ mod tests {
     fn names_stay_in_one_piece() {
         let text = format!("{} closure-before-launch", "x".repeat(85));
         assert!(wrapped(&text, "").ends_with("\nclosure-before-launch"));
+        let text = format!("{} exercises/01_async_launch/src/lib.rs:37", "x".repeat(85));
+        assert!(wrapped(&text, "").ends_with("\nexercises/01_async_launch/src/lib.rs:37"));
     }
 
     #[test]

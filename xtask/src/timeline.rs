@@ -1,8 +1,9 @@
 //! A picture of recorded runs: who did what when, and what waited for what.
 //!
-//! [`model`] makes lanes, bars, arrows and races of a trace; [`html`], [`perfetto`] and [`text`] write
+//! [`model`] makes lanes, bars, arrows and races of a trace, [`compare`] sets runs beside each other; [`html`], [`perfetto`] and [`text`] write
 //! them down. All of them are pure.
 
+pub mod compare;
 pub mod html;
 pub mod model;
 pub mod perfetto;
@@ -33,10 +34,27 @@ pub struct Run {
     pub outcome: Option<String>,
     /// What happened, and whatever else has to be known of it: sentences.
     pub remarks: Vec<String>,
+    /// The numbers that its case shows.
+    pub figures: Vec<Figure>,
     /// Where it was recorded.
     pub device: Device,
     /// What is drawn.
     pub timeline: Timeline,
+}
+
+/// A number that a case shows, as a report has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// Of what: `launch came back after`.
+    pub what: String,
+    /// With its unit: `10.5 ms`.
+    pub value: String,
+}
+
+impl std::fmt::Display for Figure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.what, self.value)
+    }
 }
 
 impl Run {

@@ -18,6 +18,14 @@ expect races 1
 ";
 
 fn trace(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    trace_in(folder, arguments, &[])
+}
+
+fn trace_in(
+    folder: &Path,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+) -> (Option<i32>, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_xtask"))
         .args(["trace", "race.trace"])
         .args(arguments)
@@ -27,6 +35,10 @@ fn trace(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
         .env_remove("DISPLAY")
         .env_remove("WAYLAND_DISPLAY")
         .env_remove("WSL_DISTRO_NAME")
+        .env_remove("BROWSER")
+        .env_remove("SSH_CONNECTION")
+        .env_remove("SSH_TTY")
+        .envs(environment.iter().copied())
         .output()
         .expect("xtask runs");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -54,6 +66,14 @@ fn a_trace_file_is_drawn_in_every_format() {
     let page = std::fs::read_to_string(page).expect("it can be read");
     assert!(page.contains("<line class=\"race\"") && page.contains("stream side"));
 
+    // A second one goes below.
+    let (code, out, _) = trace(folder.path(), &["race.trace", "--format", "text"]);
+    assert_eq!(code, Some(0));
+    assert!(
+        out.starts_with("race and race\n") && out.matches("\nrace.trace, on ").count() == 2,
+        "{out}"
+    );
+
     let (code, out, _) = trace(folder.path(), &["--format", "text"]);
     assert_eq!(code, Some(0));
     assert!(out.contains("stream side") && out.contains("race on `"), "{out}");
@@ -71,4 +91,68 @@ fn a_wrong_command_line_says_what_to_do() {
     let (code, _, err) = trace(folder.path(), &["--open", "--format", "text"]);
     assert_eq!(code, Some(2));
     assert!(err.contains("leave --format out"), "{err}");
+    for (name, said) in
+        [("none.trace", "none.trace cannot be read"), ("bad.trace", "bad.trace cannot")]
+    {
+        std::fs::write(folder.path().join("bad.trace"), "no trace").expect("a file");
+        let (code, out, err) = trace(folder.path(), &[name]);
+        assert!(code != Some(0) && out.is_empty() && err.contains(said), "{code:?} {err}");
+    }
+    let (code, _, err) = trace(folder.path(), &["async_launch"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("name one exercise, or else trace files alone"), "{err}");
+}
+
+/// A program that opens pages, in a folder that is the whole `PATH`.
+fn opener(folder: &Path, script: &str) -> String {
+    let path = folder.join("bin");
+    std::fs::create_dir(&path).expect("a folder");
+    let program = path.join("xdg-open");
+    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("a file");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, mode).expect("it can be run");
+    path.display().to_string()
+}
+
+#[test]
+fn a_page_that_cannot_be_opened_is_there_all_the_same() {
+    let folder = folder();
+    for (environment, said) in [
+        (&[("SSH_CONNECTION", "a b")][..], "fetch the page with `scp HOST:PATH race.html`"),
+        (
+            &[("DISPLAY", ":9"), ("PATH", "/nonexistent")],
+            "no program was found that opens the page",
+        ),
+        (&[("WSL_DISTRO_NAME", "Debian"), ("PATH", "/nonexistent")], "\\\\wsl.localhost\\Debian\\"),
+        (&[], "there is no display here"),
+    ] {
+        let (code, out, err) = trace_in(folder.path(), &["--open"], environment);
+        assert_eq!(code, Some(0), "{err}");
+        assert!(err.starts_with("warning: ") && err.contains(said), "{err}");
+        assert!(Path::new(out.trim()).is_file(), "{out}");
+    }
+}
+
+#[test]
+fn what_opens_a_page_gets_its_path_and_may_fail() {
+    let folder = folder();
+    let got = folder.path().join("got");
+    let path = opener(folder.path(), &format!("echo \"$@\" > {}; exit 3", got.display()));
+    let display = [("DISPLAY", ":9"), ("PATH", &path[..])];
+    let (code, out, err) = trace_in(folder.path(), &["--open"], &display);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(err.contains("so open it yourself"), "{err}");
+    assert_eq!(std::fs::read_to_string(got).expect("it was called"), out);
+}
+
+#[test]
+fn what_opens_a_page_and_stays_is_not_waited_for() {
+    let folder = folder();
+    // It stays until the test is over, however slow this machine is.
+    let script = format!("while [ -d {} ]; do /bin/sleep 0.05; done", folder.path().display());
+    let path = opener(folder.path(), &script);
+    let display = [("DISPLAY", ":9"), ("PATH", &path[..])];
+    let (code, out, err) = trace_in(folder.path(), &["--open"], &display);
+    assert_eq!((code, &err[..]), (Some(0), ""));
+    assert!(Path::new(out.trim()).is_file());
 }

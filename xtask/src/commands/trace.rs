@@ -3,6 +3,7 @@
 //! The case runs as `check` runs it, and leaves a trace of each of its runs. The solution's run is of the
 //! same seed, with or without delays as the learner's. Its lines are not shown beside the learner's; `--solutions` shows them.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use anyhow::Context;
 use streamlings_grade::supervise::{CaseRun, Supervisor};
 use streamlings_grade::{Outcome, Verdict};
 use streamlings_trace::format::{MAGIC, Reader};
-use streamlings_trace::{Item, Trace};
+use streamlings_trace::{Header, Item, Trace};
 
 use crate::build::{Built, NotBuilt, build};
 use crate::cli::{PictureFormat, TraceArguments};
@@ -21,9 +22,9 @@ use crate::grading::{Whose, describe, supervisor};
 use crate::progress::Progress;
 use crate::text::{print, warn, wrapped};
 use crate::timeline::model::Timeline;
-use crate::timeline::{Picture, Run, html, perfetto, text};
+use crate::timeline::{Figure, Picture, Run, html, perfetto, text};
 
-/// Draws a trace file, or a case of an exercise.
+/// Draws trace files, or a case of an exercise.
 ///
 /// # Errors
 /// Where the exercise or the case is not known, or files cannot be read or written.
@@ -31,33 +32,52 @@ pub fn run(root: &Path, arguments: &TraceArguments) -> anyhow::Result<Exit> {
     if arguments.open && arguments.format != PictureFormat::Html {
         anyhow::bail!(UsageError("--open is for the page: leave --format out".to_owned()));
     }
-    let (picture, name) = match trace_file(Path::new(&arguments.name))? {
-        Some(bytes) => of_file(&bytes, Path::new(&arguments.name))?,
-        None => match of_exercise(root, arguments)? {
+    let files = arguments.names.iter().map(|name| trace_file(Path::new(name)));
+    let files: Option<Vec<_>> = files.collect::<anyhow::Result<_>>()?;
+    let (picture, name) = match (files, &arguments.names[..]) {
+        (Some(files), _) => of_files(root, &files)?,
+        (None, [name]) => match of_exercise(root, name, arguments)? {
             Drawn::Picture(picture, name) => (picture, name),
             Drawn::Nothing(exit) => return Ok(exit),
         },
+        (None, _) => {
+            let why = "name one exercise, or else trace files alone".to_owned();
+            anyhow::bail!(UsageError(why))
+        }
     };
     write(root, arguments, &picture, &name)?;
     Ok(Exit::Success)
 }
 
-/// The bytes, if that is a trace file.
-fn trace_file(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
-    if !path.is_file() {
+/// A trace file's path and bytes, if it is one.
+fn trace_file(path: &Path) -> anyhow::Result<Option<(&Path, Vec<u8>)>> {
+    let is_named_so = path.extension().is_some_and(|extension| extension == "trace");
+    if !path.is_file() && !is_named_so {
         return Ok(None);
     }
     let bytes = fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
     // Any other file is one of an exercise's, as its editor names it.
-    Ok(bytes.starts_with(&MAGIC).then_some(bytes))
+    Ok((bytes.starts_with(&MAGIC) || is_named_so).then_some((path, bytes)))
 }
 
-fn of_file(bytes: &[u8], path: &Path) -> anyhow::Result<(Picture, String)> {
-    let (trace, cut) = read(bytes).with_context(|| format!("{} cannot be read", path.display()))?;
-    let mut run = drawn("the recorded run", None, Vec::new(), &trace);
-    run.remarks.extend(cut);
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Ok((Picture { title: stem.clone(), runs: vec![run] }, stem))
+fn of_files(root: &Path, files: &[(&Path, Vec<u8>)]) -> anyhow::Result<(Picture, String)> {
+    let mut runs = Vec::new();
+    let mut stems = Vec::new();
+    for (path, bytes) in files {
+        let read = read(bytes).with_context(|| format!("{} cannot be read", path.display()));
+        let (mut trace, cut) = read?;
+        shorten_paths(&mut trace, root);
+        let whose = match files {
+            [_] => "the recorded run".to_owned(),
+            _ => path.display().to_string(),
+        };
+        let mut run = drawn(&whose, None, Vec::new(), &trace.header, Timeline::of(&trace));
+        run.remarks.extend(cut);
+        runs.push(run);
+        stems.push(path.file_stem().unwrap_or_default().to_string_lossy().into_owned());
+    }
+    let name = stems.first().cloned().unwrap_or_default();
+    Ok((Picture { title: stems.join(" and "), runs }, name))
 }
 
 /// The trace, and a remark if the file ends too early.
@@ -66,14 +86,28 @@ fn read(bytes: &[u8]) -> anyhow::Result<(Trace, Option<String>)> {
     Ok((trace, cut.map(|cut| format!("{cut}; what comes before is drawn."))))
 }
 
-fn drawn(whose: &str, run: Option<&CaseRun>, remarks: Vec<String>, trace: &Trace) -> Run {
+fn drawn(
+    whose: &str,
+    run: Option<&CaseRun>,
+    remarks: Vec<String>,
+    header: &Header,
+    timeline: Timeline,
+) -> Run {
+    let figures = run.map_or(&[][..], |run| &run.verdict.figures[..]);
     Run {
         whose: whose.to_owned(),
         outcome: run.map(|run| run.verdict.outcome.to_string()),
         remarks,
-        device: trace.header.device.clone(),
-        timeline: Timeline::of(trace),
+        figures: figures.iter().map(shown).collect(),
+        device: header.device.clone(),
+        timeline,
     }
+}
+
+fn shown(figure: &streamlings_grade::Figure) -> Figure {
+    let whole = figure.to_string();
+    let value = whole.strip_prefix(&figure.what).unwrap_or(&whole).trim_start();
+    Figure { what: figure.what.clone(), value: value.to_owned() }
 }
 
 enum Drawn {
@@ -82,9 +116,9 @@ enum Drawn {
     Nothing(Exit),
 }
 
-fn of_exercise(root: &Path, arguments: &TraceArguments) -> anyhow::Result<Drawn> {
+fn of_exercise(root: &Path, name: &str, arguments: &TraceArguments) -> anyhow::Result<Drawn> {
     let course = Course::read(root)?;
-    let exercise = course.find(&arguments.name)?;
+    let exercise = course.find(name)?;
     let whose: &[Whose] = match arguments.solutions {
         true => &[Whose::Solution],
         false => &[Whose::Learner, Whose::Solution],
@@ -130,7 +164,9 @@ fn of_exercise(root: &Path, arguments: &TraceArguments) -> anyhow::Result<Drawn>
         }));
     };
     let name = if arguments.solutions { "the solution's run" } else { "your run" };
-    let mut runs = vec![drawn(name, Some(&first), remarks(&first, number), &trace)];
+    let timeline = Timeline::of(&trace);
+    let mut runs =
+        vec![drawn(name, Some(&first), remarks(&first, number), &trace.header, timeline)];
     if !arguments.solutions {
         // So that sizes and data are the same.
         tracer.supervisor.seed = Some(first.seed);
@@ -144,8 +180,7 @@ fn of_exercise(root: &Path, arguments: &TraceArguments) -> anyhow::Result<Drawn>
 
 fn remarks(run: &CaseRun, number: usize) -> Vec<String> {
     let message = &run.verdict.message;
-    let mut remarks: Vec<String> =
-        message.lines().map(|line| format!("{}.", line.trim_end_matches('.'))).collect();
+    let mut remarks: Vec<String> = message.lines().map(sentence).collect();
     let of = run.traces.len();
     let seed = run.seed;
     remarks.push(match of {
@@ -153,6 +188,14 @@ fn remarks(run: &CaseRun, number: usize) -> Vec<String> {
         _ => format!("This is run {number} of the {of} that the case made, with seed {seed}."),
     });
     remarks
+}
+
+/// A clause of a verdict as a sentence of its own.
+fn sentence(clause: &str) -> String {
+    let clause = clause.trim().trim_end_matches('.');
+    let mut rest = clause.chars();
+    let first = rest.next().into_iter().flat_map(char::to_uppercase);
+    format!("{}{}.", first.collect::<String>(), rest.as_str())
 }
 
 /// Runs cases and keeps their traces.
@@ -245,13 +288,13 @@ impl Tracer<'_> {
         })?;
         let run = self.run(&program, case)?;
         let (number, mut trace) = self.alike(&run, delayed, number)?.context("it left no trace")?;
-        hide_lines(&mut trace);
+        let timeline = Timeline::without_lines(&mut trace);
         let mut remarks = remarks(&run, number);
         remarks.push(
             "Its source lines are left out: `cargo xtask solution` shows them when you have passed."
                 .to_owned(),
         );
-        Ok(drawn("the solution's run", Some(&run), remarks, &trace))
+        Ok(drawn("the solution's run", Some(&run), remarks, &trace.header, timeline))
     }
 }
 
@@ -260,21 +303,30 @@ fn shorten_paths(trace: &mut Trace, root: &Path) {
     for item in &mut trace.items {
         let Item::Stack { stack, .. } = item else { continue };
         for file in stack.frames.iter_mut().filter_map(|frame| frame.file.as_mut()) {
-            if let Ok(inside) = Path::new(&*file).strip_prefix(root) {
-                *file = inside.display().to_string();
+            if let Some(shown) = shortened(file, root) {
+                *file = shown;
             }
         }
     }
 }
 
-/// Nothing that is made of the trace can name a line then.
-fn hide_lines(trace: &mut Trace) {
-    for item in &mut trace.items {
-        if let Item::Stack { stack, .. } = item {
-            stack.frames.clear();
-            stack.learner = None;
+/// A file's path within the workspace; that of another checkout's file if the same is here.
+fn shortened(file: &str, root: &Path) -> Option<String> {
+    let path = Path::new(file);
+    if path.is_relative() {
+        return None;
+    }
+    let mut inside = path.strip_prefix(root).ok();
+    if inside.is_none() {
+        let mut rest = path.components();
+        while inside.is_none() && rest.next().is_some() {
+            let path = rest.as_path();
+            // A name alone could be any file's.
+            let is_here = path.components().count() > 2 && root.join(path).is_file();
+            inside = is_here.then_some(path);
         }
     }
+    inside.map(|inside| inside.display().to_string())
 }
 
 fn write(
@@ -307,18 +359,111 @@ fn write(
     Ok(())
 }
 
-/// Opens a browser; where none can be, the path has been printed.
-fn open(path: &Path) {
-    let display = ["DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"];
-    if !display.iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty())) {
-        warn("there is no display here, so open the page yourself");
-        return;
-    }
-    match open::that_detached(path) {
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            warn("no program was found that opens the page, so open it yourself");
+/// What there is to open a page with, as the environment tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Screen {
+    /// A display, or a program of the learner's choice.
+    Here,
+    /// Windows' own, around WSL.
+    Windows,
+    /// It is on the machine at the other end of ssh.
+    FarAway,
+    /// There is none.
+    Nowhere,
+}
+
+impl Screen {
+    fn of(environment: impl Fn(&str) -> Option<OsString>) -> Screen {
+        let any = |names: &[&str]| {
+            let mut values = names.iter().filter_map(|name| environment(name));
+            values.any(|value| !value.is_empty())
+        };
+        if any(&["WSL_DISTRO_NAME"]) {
+            Screen::Windows
+        } else if any(&["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"]) {
+            Screen::Here
+        } else if any(&["SSH_CONNECTION", "SSH_TTY"]) {
+            Screen::FarAway
+        } else {
+            Screen::Nowhere
         }
-        Err(error) => warn(&format!("the page could not be opened: {error}")),
+    }
+}
+
+/// Opens a browser. The page is there whether that works or not, and its path has been printed: so this only
+/// warns, and it waits for no program that stays.
+fn open(path: &Path) {
+    let screen = Screen::of(|name| std::env::var_os(name));
+    match screen {
+        Screen::FarAway => {
+            let name = path.file_name().unwrap_or_default().display();
+            return warn(&format!(
+                "there is no display here: fetch the page with `scp HOST:PATH {name}` and open it there; it \
+                 needs no other file"
+            ));
+        }
+        Screen::Nowhere => {
+            return warn("there is no display here, so open the page on a machine that has one");
+        }
+        Screen::Here | Screen::Windows => {}
+    }
+    let Err(error) = open::that_detached(path) else { return };
+    let why = match error.kind() {
+        ErrorKind::NotFound => "no program was found that opens the page (xdg-open)".to_owned(),
+        _ => format!("the page could not be opened ({error})"),
+    };
+    let windows = std::env::var_os("WSL_DISTRO_NAME").filter(|_| screen == Screen::Windows);
+    warn(&match windows {
+        Some(distribution) => format!(
+            "{why}, so open it yourself; to Windows it is \\\\wsl.localhost\\{}{}",
+            distribution.display(),
+            path.display().to_string().replace('/', "\\")
+        ),
+        None => format!("{why}, so open it yourself"),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_tells_where_a_page_can_be_seen() {
+        let screen = |set: &[&str]| {
+            Screen::of(|name| set.contains(&name).then(|| OsString::from("something")))
+        };
+        assert_eq!(screen(&["DISPLAY"]), Screen::Here);
+        assert_eq!(screen(&["WAYLAND_DISPLAY", "SSH_TTY"]), Screen::Here);
+        // As an editor's remote window has it.
+        assert_eq!(screen(&["BROWSER", "SSH_CONNECTION"]), Screen::Here);
+        // Some have a display there, too; Windows' own browser is the better one.
+        assert_eq!(screen(&["WSL_DISTRO_NAME", "DISPLAY"]), Screen::Windows);
+        assert_eq!(screen(&["SSH_CONNECTION"]), Screen::FarAway);
+        assert_eq!(screen(&[]), Screen::Nowhere);
+        assert_eq!(Screen::of(|_| Some(OsString::new())), Screen::Nowhere);
+    }
+
+    #[test]
+    fn a_clause_becomes_a_sentence() {
+        assert_eq!(sentence("the first reading says 2 ms"), "The first reading says 2 ms.");
+        assert_eq!(sentence("`x` is read. "), "`x` is read.");
+        assert_eq!(sentence(""), ".");
+    }
+
+    #[test]
+    fn files_of_another_machine_are_named_as_here() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let inside = root.path().join("exercises/01_one/src");
+        std::fs::create_dir_all(&inside).expect("folders");
+        std::fs::write(inside.join("lib.rs"), "//! One.\n").expect("a file");
+        let here = inside.join("lib.rs").display().to_string();
+        for (file, shown) in [
+            (&here[..], Some("exercises/01_one/src/lib.rs")),
+            ("/build/streamlings/exercises/01_one/src/lib.rs", Some("exercises/01_one/src/lib.rs")),
+            ("exercises/01_one/src/lib.rs", None),
+            ("/opt/registry/cudarc/src/lib.rs", None),
+        ] {
+            assert_eq!(shortened(file, root.path()).as_deref(), shown, "{file}");
+        }
     }
 }

@@ -3,8 +3,8 @@
 //! Bars are buttons, placed in per cent of the canvas: zooming only makes that wider. The page's script
 //! adds zoom, keys and the details of a bar, which it takes from the table of all bars.
 
-use super::model::{Bar, Kind, Timeline};
-use super::{Picture, Run, bytes, ticks, time};
+use super::model::{Bar, Kind, Place, Timeline};
+use super::{Picture, Run, bytes, compare, ticks, time};
 
 /// Everything that comes from a trace goes through here.
 fn escaped(text: &str) -> String {
@@ -41,8 +41,9 @@ pub fn page(picture: &Picture) -> String {
     }
     body += "</div></div>\n";
     body += "<aside id=\"details\" aria-live=\"polite\" aria-label=\"Details\" hidden></aside>\n";
+    body += &comparison(picture);
     for (number, run) in picture.runs.iter().enumerate() {
-        body += &findings(run, number);
+        body += &findings(run, number, picture.runs.len() == 1);
     }
     for (number, run) in picture.runs.iter().enumerate() {
         body += &table(run, number);
@@ -98,6 +99,9 @@ fn legend(picture: &Picture) -> String {
     let mut out = "<ul class=\"legend\" aria-label=\"Legend\">".to_owned();
     for kind in Kind::ALL.into_iter().filter(|kind| bars().any(|bar| bar.kind == *kind)) {
         out += &format!("<li><i class=\"{}\"></i>{}</li>", class(kind), kind.name());
+    }
+    if bars().any(|bar| bar.graders) {
+        out += "<li><i class=\"call own\"></i>the grader's own</li>";
     }
     if picture.runs.iter().any(|run| !run.timeline.arrows.is_empty()) {
         out += "<li><i class=\"wait\"></i>stream wait</li>";
@@ -166,10 +170,16 @@ fn button(timeline: &Timeline, run: usize, index: usize, bar: &Bar, scale: &Scal
     if !bar.times_known {
         classes += " unknown";
     }
+    if bar.graders {
+        classes += " own";
+    }
     let name = escaped(&bar.name);
     let mut label = format!("{}, {} from {}", bar.name, time(bar.end - bar.start), time(bar.start));
     if bar.kind == Kind::Held {
         label = format!("{label}, held the host");
+    }
+    if bar.graders {
+        label = format!("{label}, the grader's own");
     }
     if !bar.races.is_empty() {
         label = format!("{label}, in a race");
@@ -229,8 +239,31 @@ fn links(timeline: &Timeline, scale: &Scale) -> String {
     )
 }
 
+/// What sets the runs apart.
+fn comparison(picture: &Picture) -> String {
+    let rows = compare::rows(picture);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let heads: String = picture
+        .runs
+        .iter()
+        .map(|run| format!("<th scope=\"col\">{}</th>", escaped(&run.whose)))
+        .collect();
+    let mut out = format!(
+        "<section class=\"compare\" tabindex=\"0\" aria-label=\"The runs compared\">\n<table>\n<thead><tr><td></td>{heads}\
+         </tr></thead>\n<tbody>\n"
+    );
+    for row in rows {
+        let cells: String =
+            row.values.iter().map(|value| format!("<td>{}</td>", escaped(value))).collect();
+        out += &format!("<tr><th scope=\"row\">{}</th>{cells}</tr>\n", escaped(&row.what));
+    }
+    out + "</tbody>\n</table>\n</section>\n"
+}
+
 /// What there is to say of a run, in words: how it ended, its races, where it held the host.
-fn findings(run: &Run, number: usize) -> String {
+fn findings(run: &Run, number: usize, is_alone: bool) -> String {
     let timeline = &run.timeline;
     let mut out = format!(
         "<section class=\"findings\" aria-label=\"{0}\">\n<h2>{0}</h2>\n",
@@ -239,11 +272,19 @@ fn findings(run: &Run, number: usize) -> String {
     for remark in run.remarks.iter().chain(&timeline.remarks) {
         out += &format!("<p>{}</p>\n", escaped(remark));
     }
+    if is_alone {
+        let figures = run.figures.iter().map(|figure| escaped(&figure.to_string()));
+        out += &items("Figures", figures.collect());
+    }
     if !timeline.races.is_empty() {
         out += "<h3>Races</h3>\n";
     }
-    for race in &timeline.races {
-        out += &format!("<pre class=\"raced\">{}</pre>\n", escaped(&race.text));
+    for (index, race) in timeline.races.iter().enumerate() {
+        out += &format!(
+            "<pre class=\"raced\" tabindex=\"0\" role=\"region\" aria-label=\"Race {}\">{}</pre>\n",
+            index + 1,
+            escaped(&race.text)
+        );
         if let Some((one, other)) = race.bars {
             let show = |bar: usize, which: &str| {
                 format!(
@@ -253,27 +294,62 @@ fn findings(run: &Run, number: usize) -> String {
             out += &format!("<p>{}{}</p>\n", show(one, "(1)"), show(other, "(2)"));
         }
     }
-    let held: Vec<String> = timeline
-        .bars
-        .iter()
-        .enumerate()
-        .filter(|(_, bar)| bar.kind == Kind::Held)
-        .map(|(index, bar)| {
-            let at =
-                bar.at.as_ref().map(|at| format!(" <code>{}</code>", escaped(&at.to_string())));
-            format!(
-                "<li>{}{} {} <button type=\"button\" data-show=\"{number}-{index}\" \
-                 aria-label=\"Show {0}\">Show</button></li>\n",
-                escaped(&bar.name),
-                at.unwrap_or_default(),
-                escaped(&bar.notes.join(" ")),
-            )
-        })
-        .collect();
-    if !held.is_empty() {
-        out += &format!("<h3>Where the host was held</h3>\n<ol>\n{}</ol>\n", held.concat());
-    }
+    let held = timeline.held().into_iter().map(|held| {
+        format!(
+            "{}{} {} <button type=\"button\" data-show=\"{number}-{}\" \
+             aria-label=\"Show {0}\">Show</button>",
+            escaped(&held.first.name),
+            line_of(held.first.at.as_ref()),
+            escaped(&held.notes()),
+            held.index,
+        )
+    });
+    out += &items("Where the host was held", held.collect());
+    let readings = timeline.readings.iter();
+    let readings =
+        readings.map(|read| format!("{}{}", escaped(&read.text), line_of(read.at.as_ref())));
+    out += &items("What the times measured", readings.collect());
+    let lane = |lane: usize| &timeline.lanes[lane].name;
+    let waits = timeline.arrows.iter().map(|arrow| {
+        let text = format!(
+            "{}, {}, waits for {}, {} ({})",
+            lane(arrow.to.lane),
+            time(arrow.to.at),
+            lane(arrow.from.lane),
+            time(arrow.from.at),
+            arrow.event
+        );
+        format!(
+            "{0} <button type=\"button\" data-show=\"{number}-{1}\" aria-label=\"Show {0}\">Show\
+             </button>",
+            escaped(&text),
+            arrow.to.bar
+        )
+    });
+    out += &items("Stream waits", waits.collect());
     out + "</section>\n"
+}
+
+/// More of a list than this is folded.
+const OPEN: usize = 12;
+
+/// A list with a heading, if there is anything in it. The items are markup.
+fn items(title: &str, items: Vec<String>) -> String {
+    if items.is_empty() {
+        return String::new();
+    }
+    let list: String = items.iter().map(|item| format!("<li>{item}</li>\n")).collect();
+    let list = format!("<ul>\n{list}</ul>\n");
+    match items.len() {
+        0..=OPEN => format!("<h3>{title}</h3>\n{list}"),
+        count => format!(
+            "<h3>{title}</h3>\n<details>\n<summary>{count} in all</summary>\n{list}</details>\n"
+        ),
+    }
+}
+
+fn line_of(at: Option<&Place>) -> String {
+    at.map(|at| format!(" <code>{}</code>", escaped(&at.to_string()))).unwrap_or_default()
 }
 
 /// Everything that is drawn, as a table.
@@ -373,6 +449,19 @@ mod tests {
         let (yours, solutions) = places.split_at(places.len() / 2);
         assert!(!yours.is_empty());
         assert_eq!(yours, solutions);
+    }
+
+    #[test]
+    fn two_runs_are_compared_and_one_is_not() {
+        let mut picture = sample::picture();
+        let both = page(&picture);
+        assert!(
+            both.contains("<th scope=\"row\">sum took</th><td>0.1000 ms</td><td>0.1000 ms</td>")
+        );
+        assert!(both.contains("<th scope=\"row\">races</th><td>1</td><td>1</td>"));
+        picture.runs.truncate(1);
+        let one = page(&picture);
+        assert!(!one.contains("class=\"compare\"") && one.contains("<li>sum took 0.1000 ms</li>"));
     }
 
     #[test]

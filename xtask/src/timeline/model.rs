@@ -6,19 +6,23 @@
 //! after its wait for that event. What the default streams' rules order has no arrow.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 
 use streamlings_trace::blocks::{Block, blocks};
 use streamlings_trace::names::Names;
 use streamlings_trace::order::races;
-use streamlings_trace::order::report::Race;
 use streamlings_trace::regions::regions;
-use streamlings_trace::{
-    Call, EventId, Frame, Item, Mark, MarkKind, MemoryKind, Nanos, Op, Seq, StreamId, ThreadId,
-    Trace,
-};
+use streamlings_trace::{Item, Nanos, Seq, StreamId, ThreadId, Trace};
 
+use self::bars::Maker;
+use self::clock::Clocks;
+use self::own::Own;
 use crate::text::counted;
+
+mod bars;
+mod clock;
+mod links;
+mod own;
+mod readings;
 
 /// No more calls and marks than this are drawn: a page with more is slow to read in both senses.
 pub const LIMIT: usize = 4000;
@@ -117,6 +121,8 @@ pub struct Bar {
     pub bytes: Option<u64>,
     /// The learner's line.
     pub at: Option<Place>,
+    /// Whether the grader made its call, from no line of the code that it grades.
+    pub graders: bool,
     /// More that is to be said of it: sentences.
     pub notes: Vec<String>,
     /// The races that it is in, as indices.
@@ -182,6 +188,42 @@ pub struct Band {
     pub end: i64,
 }
 
+/// A place at which the host was held.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held<'a> {
+    /// The first call there, as an index.
+    pub index: usize,
+    /// Its bar.
+    pub first: &'a Bar,
+    /// How many calls held the host there.
+    pub times: usize,
+    /// How long all of these calls took, in nanoseconds.
+    pub total: i64,
+}
+
+impl Held<'_> {
+    /// Why, and how often: sentences.
+    pub fn notes(&self) -> String {
+        let notes = self.first.notes.join(" ");
+        match self.times {
+            1 => notes,
+            times => {
+                let total = super::time(self.total);
+                format!("{times} times; the calls took {total} in all. The first: {notes}")
+            }
+        }
+    }
+}
+
+/// What a time measured that the host read, from a pair of events or from its own clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// The time and what lies in it: a clause.
+    pub text: String,
+    /// The learner's line that read it.
+    pub at: Option<Place>,
+}
+
 /// What is drawn of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
@@ -195,6 +237,8 @@ pub struct Timeline {
     pub races: Vec<RaceLine>,
     /// In the order in which they began.
     pub bands: Vec<Band>,
+    /// Times that were read: those of event pairs, then the host's around each region.
+    pub readings: Vec<Reading>,
     /// What the picture does not show, or assumes: sentences.
     pub remarks: Vec<String>,
 }
@@ -202,6 +246,22 @@ pub struct Timeline {
 impl Timeline {
     /// What a trace holds. Zero is the start of the first region, or the first call.
     pub fn of(trace: &Trace) -> Timeline {
+        Timeline::with(trace, &Own::of(trace))
+    }
+
+    /// The same without a source line, in any part of it: the stacks are taken out of the trace.
+    pub fn without_lines(trace: &mut Trace) -> Timeline {
+        let own = Own::of(trace);
+        for item in &mut trace.items {
+            if let Item::Stack { stack, .. } = item {
+                stack.frames.clear();
+                stack.learner = None;
+            }
+        }
+        Timeline::with(trace, &own)
+    }
+
+    fn with(trace: &Trace, own: &Own) -> Timeline {
         let regions = regions(trace);
         let first = trace.items.iter().find_map(|item| match item {
             Item::Call(call) if call.thread != ThreadId(0) => Some(call.entered),
@@ -209,8 +269,8 @@ impl Timeline {
             _ => None,
         });
         let zero = regions.first().map(|region| region.entered).or(first).unwrap_or_default();
-        let mut maker =
-            Maker { zero, names: Names::of(trace), lanes: BTreeMap::new(), bars: vec![] };
+        let clocks = Clocks::of(trace);
+        let mut maker = Maker::new(zero, Names::of(trace), clocks.shift());
         let blocks: BTreeMap<Seq, Block> =
             blocks(trace).into_iter().map(|block| (block.seq, block)).collect();
         let mut drawn = 0;
@@ -218,7 +278,7 @@ impl Timeline {
             let before = maker.bars.len();
             match item {
                 _ if drawn == LIMIT => break,
-                Item::Call(call) => maker.call(call, blocks.get(&call.seq)),
+                Item::Call(call) => maker.call(call, blocks.get(&call.seq), own.has(call)),
                 Item::Mark(mark) => maker.mark(mark),
                 _ => {}
             }
@@ -232,9 +292,11 @@ impl Timeline {
             arrows,
             races,
             bands: Vec::new(),
+            readings: readings::readings(trace, &regions),
             remarks: Vec::new(),
         };
         timeline.remarks = remarks(trace, &timeline, drawn);
+        timeline.remarks.extend(clocks.remark());
         timeline.put_lanes(&maker.lanes, &maker.names);
         for region in &regions {
             let (start, end) = (since(zero, region.entered), since(zero, region.left));
@@ -252,9 +314,29 @@ impl Timeline {
             .unwrap_or_default()
     }
 
-    /// The calls that held the host, in order.
-    pub fn held(&self) -> impl Iterator<Item = &Bar> {
-        self.bars.iter().filter(|bar| bar.kind == Kind::Held)
+    /// Where the host was held: calls of one function at one line together, in the order of the first.
+    pub fn held(&self) -> Vec<Held<'_>> {
+        let mut all: Vec<Held<'_>> = Vec::new();
+        for (index, bar) in self.bars.iter().enumerate() {
+            if bar.kind != Kind::Held {
+                continue;
+            }
+            let alike = |held: &&mut Held<'_>| {
+                let first = held.first;
+                (first.lane, &first.name, &first.at) == (bar.lane, &bar.name, &bar.at)
+            };
+            match all.iter_mut().find(alike) {
+                Some(held) => {
+                    held.times += 1;
+                    held.total += bar.end - bar.start;
+                }
+                None => {
+                    let total = bar.end - bar.start;
+                    all.push(Held { index, first: bar, times: 1, total });
+                }
+            }
+        }
+        all
     }
 
     /// How many rows its regions take.
@@ -315,225 +397,6 @@ fn remarks(trace: &Trace, timeline: &Timeline, drawn: usize) -> Vec<String> {
         remarks.push("The recorder ran out of room: the last calls are missing.".to_owned());
     }
     remarks
-}
-
-struct Maker {
-    zero: Nanos,
-    names: Names,
-    /// Each lane's number, in the order in which they came.
-    lanes: BTreeMap<LaneId, usize>,
-    bars: Vec<Bar>,
-}
-
-impl Maker {
-    fn lane(&mut self, id: LaneId) -> usize {
-        let next = self.lanes.len();
-        *self.lanes.entry(id).or_insert(next)
-    }
-
-    fn since(&self, at: Nanos) -> i64 {
-        since(self.zero, at)
-    }
-
-    fn call(&mut self, call: &Call, block: Option<&Block>) {
-        // What the recorder found when it began is nobody's call.
-        if call.thread == ThreadId(0) {
-            return;
-        }
-        let mut notes = Vec::new();
-        let (held, kind) = match block {
-            Some(block) if block.held => (true, Kind::Held),
-            _ => (false, Kind::Call),
-        };
-        if let Some(block) = block {
-            notes.push(self.block_note(block));
-        }
-        if !call.succeeded() {
-            notes.push(format!("It returned error {}.", call.result));
-        }
-        let function = self.names.text(call.function).to_owned();
-        let bar = Bar {
-            lane: self.lane(LaneId::Thread(call.thread)),
-            seq: call.seq,
-            kind,
-            name: function,
-            start: self.since(call.entered),
-            end: self.since(call.left),
-            times_known: true,
-            enqueued: None,
-            bytes: None,
-            at: place(self.names.at(call.stack)),
-            notes,
-            races: Vec::new(),
-        };
-        self.bars.push(bar);
-        let Some((stream, kind, bytes)) = operation(call) else { return };
-        let (start, end) = match call.ran {
-            Some(ran) => (self.since(ran.start), self.since(ran.end)),
-            None => (self.since(call.entered), self.since(call.left)),
-        };
-        let mut notes = Vec::new();
-        if held {
-            notes.push("Its call held the host.".to_owned());
-        }
-        if let Op::Launch { assumed: true, .. } = call.op {
-            notes.push("What it reads and writes is assumed.".to_owned());
-        }
-        let bar = Bar {
-            lane: self.lane(LaneId::Stream(stream)),
-            seq: call.seq,
-            kind,
-            name: self.names.operation(call).replace('`', ""),
-            start,
-            end,
-            times_known: call.ran.is_some(),
-            enqueued: Some(self.since(call.entered)),
-            bytes,
-            at: place(self.names.at(call.stack)),
-            notes,
-            races: Vec::new(),
-        };
-        self.bars.push(bar);
-    }
-
-    fn block_note(&self, block: &Block) -> String {
-        let verb =
-            if block.held { "Held the host" } else { "Would hold the host if work was pending" };
-        let behind = match &block.behind {
-            Some(behind) => format!(
-                " It waited for {} on {}.",
-                behind.operation.replace('`', ""),
-                behind.stream_name.replace('`', ""),
-            ),
-            None => String::new(),
-        };
-        let time = match block.held {
-            true => format!(" for {}", super::time(since(0, block.time))),
-            false => String::new(),
-        };
-        format!("{verb}{time}: {}.{behind}", block.reason.sentence())
-    }
-
-    fn mark(&mut self, mark: &Mark) {
-        let (name, range) = match &mark.kind {
-            MarkKind::HostRead { range } => ("host read", range),
-            MarkKind::HostWrite { range } => ("host write", range),
-            MarkKind::HostDrop { range } => ("host gave memory back", range),
-            _ => return,
-        };
-        let at = self.since(mark.at);
-        let bar = Bar {
-            lane: self.lane(LaneId::Thread(mark.thread)),
-            seq: mark.seq,
-            kind: Kind::Host,
-            name: name.to_owned(),
-            start: at,
-            end: at,
-            times_known: true,
-            enqueued: None,
-            bytes: Some(range.len()),
-            at: place(self.names.at(mark.stack)),
-            notes: Vec::new(),
-            races: Vec::new(),
-        };
-        self.bars.push(bar);
-    }
-
-    /// The bar of a call: its operation's if it has one. Bars are in the order of their calls.
-    fn bar_of(&self, seq: Seq) -> Option<usize> {
-        let after = self.bars.partition_point(|bar| bar.seq <= seq);
-        let last = after.checked_sub(1)?;
-        (self.bars[last].seq == seq).then_some(last)
-    }
-
-    fn races(&mut self, races: &[Race]) -> Vec<RaceLine> {
-        let mut lines = Vec::new();
-        for (index, race) in races.iter().enumerate() {
-            let bars = self.bar_of(race.earlier.seq).zip(self.bar_of(race.later.seq));
-            for bar in bars.into_iter().flat_map(|(one, other)| [one, other]) {
-                self.bars[bar].races.push(index);
-            }
-            lines.push(RaceLine { text: race.to_string(), bars });
-        }
-        lines
-    }
-
-    fn arrows(&mut self, trace: &Trace) -> Vec<Arrow> {
-        // The operations of each stream, by their calls.
-        let mut work: BTreeMap<StreamId, BTreeMap<Seq, usize>> = BTreeMap::new();
-        for call in trace.calls() {
-            let bar = operation(call).zip(self.bar_of(call.seq));
-            if let Some(((stream, ..), bar)) = bar {
-                work.entry(stream).or_default().insert(call.seq, bar);
-            }
-        }
-        let none = BTreeMap::new();
-        let mut records: BTreeMap<EventId, (StreamId, Seq)> = BTreeMap::new();
-        let mut arrows = Vec::new();
-        for call in trace.calls().filter(|call| call.result == 0) {
-            let (event, stream) = match call.op {
-                Op::EventRecord { event, stream } => {
-                    records.insert(event, (stream, call.seq));
-                    continue;
-                }
-                Op::StreamWait { event, stream } => (event, stream),
-                _ => continue,
-            };
-            let Some((from, recorded)) = records.get(&event).copied() else { continue };
-            let (Some(record), Some(wait)) = (self.bar_of(recorded), self.bar_of(call.seq)) else {
-                continue;
-            };
-            if from == stream {
-                continue;
-            }
-            let before = work.get(&from).unwrap_or(&none).range(..recorded).next_back();
-            let after = work.get(&stream).unwrap_or(&none);
-            let after = after.range((Bound::Excluded(call.seq), Bound::Unbounded)).next();
-            let from = End {
-                lane: self.lane(LaneId::Stream(from)),
-                at: before.map_or(self.bars[record].end, |(_, bar)| self.bars[*bar].end),
-                bar: before.map_or(record, |(_, bar)| *bar),
-            };
-            let to = End {
-                lane: self.lane(LaneId::Stream(stream)),
-                at: after.map_or(self.bars[wait].end, |(_, bar)| self.bars[*bar].start),
-                bar: after.map_or(wait, |(_, bar)| *bar),
-            };
-            let event = self.names.event(event).replace('`', "");
-            let (one, other) = (self.bars[from.bar].name.clone(), self.bars[to.bar].name.clone());
-            self.bars[from.bar].notes.push(format!("The {other} waits for it ({event})."));
-            self.bars[to.bar].notes.push(format!("It waits for the {one} ({event})."));
-            arrows.push(Arrow { event, from, to });
-        }
-        arrows
-    }
-}
-
-/// The stream, the kind and the size of the operation that a call put on a stream.
-fn operation(call: &Call) -> Option<(StreamId, Kind, Option<u64>)> {
-    if call.result != 0 {
-        return None;
-    }
-    Some(match &call.op {
-        Op::Launch { stream, .. } => (*stream, Kind::Kernel, None),
-        Op::Memset { stream, range, .. } => (*stream, Kind::Memset, Some(range.len())),
-        Op::HostFunc { stream } => (*stream, Kind::HostFunction, None),
-        Op::Copy { stream, src, dst, .. } => {
-            let device = [src, dst].map(|place| place.memory == MemoryKind::Device);
-            let kind = match device {
-                [false, true] => Kind::Upload,
-                [true, false] => Kind::Download,
-                _ => Kind::Copy,
-            };
-            (*stream, kind, Some(src.range.len()))
-        }
-        _ => return None,
-    })
-}
-
-fn place(frame: Option<&Frame>) -> Option<Place> {
-    let frame = frame.filter(|frame| frame.line > 0)?;
-    Some(Place { file: frame.file.clone()?, line: frame.line })
 }
 
 #[cfg(test)]

@@ -35,6 +35,8 @@
         tick.style.left = `${((at - start) / (end - start)) * 100}%`;
         tick.textContent = time(at);
         axis.append(tick);
+        // Where there is no room for it on its right.
+        if (tick.offsetLeft + tick.offsetWidth > axis.clientWidth) tick.className = "last";
       }
     }
   }

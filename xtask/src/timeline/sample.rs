@@ -6,7 +6,7 @@ use streamlings_trace::{
 };
 
 use super::model::Timeline;
-use super::{Picture, Run};
+use super::{Figure, Picture, Run};
 
 const FIRST: StreamId = StreamId(1);
 const SIDE: StreamId = StreamId(2);
@@ -59,6 +59,7 @@ pub fn picture() -> Picture {
         whose: whose.to_owned(),
         outcome: Some("raced".to_owned()),
         remarks: vec!["A remark with <i>markup</i>.".to_owned()],
+        figures: vec![Figure { what: "sum took".to_owned(), value: "0.1000 ms".to_owned() }],
         device: trace().header.device,
         timeline: Timeline::of(&trace()),
     };

@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
-use super::model::{Bar, Kind, Timeline};
-use super::{Picture, Run, bytes, ticks, time};
+use super::model::{Bar, Kind, Place, Timeline};
+use super::{Picture, Run, bytes, compare, ticks, time};
+use comfy_table::{ContentArrangement, Table, presets};
+
 use crate::text::{WIDTH, labelled, wrapped};
 
 /// The columns before the picture.
@@ -17,11 +19,12 @@ const LISTED: usize = 60;
 pub fn page(picture: &Picture) -> String {
     let mut out = String::new();
     line(&mut out, &picture.title);
+    out += &comparison(picture);
     let span = picture.span();
     for run in &picture.runs {
         out.push('\n');
         line(&mut out, &format!("{}, on {}", run.heading(), run.device.name));
-        write_run(&mut out, run, span);
+        write_run(&mut out, run, span, picture.runs.len() == 1);
     }
     let bars = || picture.runs.iter().flat_map(|run| &run.timeline.bars);
     let kinds = Kind::ALL.into_iter().filter(|kind| bars().any(|bar| bar.kind == *kind));
@@ -29,10 +32,33 @@ pub fn page(picture: &Picture) -> String {
     if bars().any(|bar| !bar.races.is_empty()) {
         keys.push("! in a race".to_owned());
     }
+    if bars().any(is_graders_work) {
+        keys.push("small letters: the grader's own".to_owned());
+    }
     out.push('\n');
     out += &labelled("key: ", &keys.join(", "));
     out.push('\n');
     out
+}
+
+/// What sets the runs apart, in columns.
+fn comparison(picture: &Picture) -> String {
+    let rows = compare::rows(picture);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new();
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH as u16);
+    let heads = picture.runs.iter().map(|run| run.whose.clone());
+    table.add_row(std::iter::once(String::new()).chain(heads));
+    for row in rows {
+        table.add_row(std::iter::once(row.what).chain(row.values));
+    }
+    let lines = table.lines().map(|line| format!("{}\n", line.trim_end()));
+    format!("\n{}", lines.collect::<String>())
 }
 
 fn line(out: &mut String, text: &str) {
@@ -40,10 +66,13 @@ fn line(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-fn write_run(out: &mut String, run: &Run, span: (i64, i64)) {
+fn write_run(out: &mut String, run: &Run, span: (i64, i64), is_alone: bool) {
     let timeline = &run.timeline;
     for remark in run.remarks.iter().chain(&timeline.remarks) {
         line(out, remark);
+    }
+    if is_alone {
+        section(out, "figures", run.figures.iter().map(ToString::to_string).collect());
     }
     out.push('\n');
     *out += &axis(span);
@@ -58,15 +87,22 @@ fn write_run(out: &mut String, run: &Run, span: (i64, i64)) {
         // What must be seen is written last.
         bars.sort_by_key(|bar| (!bar.races.is_empty(), bar.kind != Kind::Call));
         for bar in bars {
-            row.put(bar.start, bar.end, if bar.races.is_empty() { letter(bar.kind) } else { '!' });
+            let letter = match is_graders_work(bar) {
+                true => letter(bar.kind).to_ascii_lowercase(),
+                false => letter(bar.kind),
+            };
+            row.put(bar.start, bar.end, if bar.races.is_empty() { letter } else { '!' });
         }
         *out += &row.text(&lane.name);
     }
     section(out, "operations", operations(timeline));
     section(out, "stream waits", waits(timeline));
-    let held =
-        timeline.held().map(|bar| format!("{}{}  {}", bar.name, place(bar), bar.notes.join(" ")));
+    let held = timeline
+        .held()
+        .into_iter()
+        .map(|held| format!("{}{}  {}", held.first.name, place(held.first), held.notes()));
     section(out, "where the host was held", held.collect());
+    section(out, "what the times measured", readings(timeline));
     section(out, "races", timeline.races.iter().map(|race| race.text.clone()).collect());
 }
 
@@ -97,7 +133,8 @@ fn operations(timeline: &Timeline) -> Vec<String> {
                 true => format!("{} to {}", time(bar.start), time(bar.end)),
                 false => format!("enqueued at {}", time(bar.start)),
             };
-            format!("{when}: {} on {lane}{size}{}", bar.name, place(bar))
+            let whose = if bar.graders { "  (the grader's own)" } else { "" };
+            format!("{when}: {} on {lane}{size}{}{whose}", bar.name, place(bar))
         })
         .collect();
     let more = operations().count().saturating_sub(LISTED);
@@ -122,8 +159,40 @@ fn waits(timeline: &Timeline) -> Vec<String> {
     ends.collect()
 }
 
+fn readings(timeline: &Timeline) -> Vec<String> {
+    let texts = timeline.readings.iter().take(LISTED).map(|reading| {
+        format!("{}{}", reading.text, reading.at.as_ref().map(line_of).unwrap_or_default())
+    });
+    let mut entries: Vec<String> = texts.collect();
+    let more = timeline.readings.len().saturating_sub(LISTED);
+    if more > 0 {
+        entries.push(format!("{more} more: see the page that `--format html` writes"));
+    }
+    entries
+}
+
 fn place(bar: &Bar) -> String {
-    bar.at.as_ref().map(|at| format!("  {at}")).unwrap_or_default()
+    bar.at.as_ref().map(line_of).unwrap_or_default()
+}
+
+/// The widest line that is shown whole.
+const PLACE: usize = WIDTH / 2;
+
+/// A line, in one piece: of a long path the last folders.
+fn line_of(at: &Place) -> String {
+    let whole = at.to_string();
+    let mut shown = &whole[..];
+    while shown.chars().count() > PLACE
+        && let Some((_, rest)) = shown.split_once('/')
+    {
+        shown = rest;
+    }
+    if shown.len() < whole.len() { format!("  .../{shown}") } else { format!("  {whole}") }
+}
+
+/// An operation that the grader put on a stream, a spin for instance.
+fn is_graders_work(bar: &Bar) -> bool {
+    bar.graders && bar.enqueued.is_some()
 }
 
 fn letter(kind: Kind) -> char {
@@ -193,14 +262,18 @@ fn axis(span: (i64, i64)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample;
+    use super::super::{Figure, sample};
     use super::*;
 
     #[test]
     fn a_run_as_text() {
         let mut picture = sample::picture();
+        let both = page(&picture);
         picture.runs.truncate(1);
         insta::assert_snapshot!(page(&picture));
+        // Two of them begin with what sets them apart.
+        let (compared, _) = both.split_once("\nyour run: raced").expect("there are two");
+        insta::assert_snapshot!(compared);
     }
 
     #[test]
@@ -212,11 +285,17 @@ mod tests {
             run.timeline.lanes.iter_mut().for_each(|lane| lane.name = long.clone());
             run.timeline.bands.iter_mut().for_each(|band| band.name = long.clone());
             run.timeline.bars.iter_mut().for_each(|bar| bar.name = long.clone());
+            run.figures.push(Figure { what: long.clone(), value: long.clone() });
+            for at in run.timeline.bars.iter_mut().filter_map(|bar| bar.at.as_mut()) {
+                at.file = format!("/{}src/lib.rs", "a-long-folder/".repeat(20));
+            }
         }
         let page = page(&picture);
         assert!(page.lines().count() > 40, "{page}");
         for line in page.lines() {
             assert!(line.chars().count() <= WIDTH, "{line}");
         }
+        // In one piece, whatever the line is broken for.
+        assert!(page.contains(" .../a-long-folder/a-long-folder/src/lib.rs:10\n"), "{page}");
     }
 }

@@ -9,6 +9,7 @@ mod quiz;
 mod state;
 mod submissions;
 mod terminal;
+mod trace;
 mod verify;
 mod watch;
 mod workspace;

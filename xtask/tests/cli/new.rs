@@ -10,7 +10,7 @@ use crate::workspace::{RIGHT, command, root, target, workspace, write, xtask};
 
 /// A workspace of the first exercise alone, on this one's harness, with its profiles and its flags: what was built
 /// here needs no building there.
-fn copy() -> TempDir {
+pub fn copy() -> TempDir {
     let copy = tempfile::tempdir().expect("a temporary folder");
     let read = |path: &str| std::fs::read_to_string(root().join(path)).expect("it can be read");
     let table = |path: &str| read(path).parse::<Table>().expect("it is TOML");
