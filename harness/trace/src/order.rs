@@ -232,9 +232,9 @@ impl Order {
                 self.by_host(point, *range, AccessKind::Write, Deed::Free);
                 self.finder.end_life(&mut self.shadow, *range, point);
             }
-            MarkKind::BlockOut { range, stream: _ } => {
+            MarkKind::BlockOut { range, stream } => {
                 finder.settle(shadow, &self.edges, *range);
-                finder.begin_life(shadow, *range, LifeKind::Block, point);
+                finder.begin_life(shadow, *range, LifeKind::Block(*stream), point);
             }
             MarkKind::BlockBack { range } => finder.block_back(shadow, *range, point),
             MarkKind::BlockUse { range, stream } => {

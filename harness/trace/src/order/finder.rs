@@ -53,8 +53,8 @@ struct Origin {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LifeKind {
-    /// From a caching allocator.
-    Block,
+    /// From a caching allocator, for this stream.
+    Block(StreamId),
     /// From the driver.
     Memory,
 }
@@ -292,7 +292,7 @@ impl Finder {
         shadow.settle(range, |tenant, access| {
             let Some(life) = lives.get(&tenant.life) else { return false };
             let stream = edges.lane(access.epoch.lane).and_then(Lane::stream);
-            life.kind == LifeKind::Block
+            matches!(life.kind, LifeKind::Block(_))
                 && access.life == tenant.life
                 && life.back.is_some_and(|back| access.seq < back.seq)
                 && life.uses.iter().any(|(on, _)| Some(*on) == stream)
@@ -367,7 +367,8 @@ impl Finder {
             base => base.min(found.range.start),
         };
         let reuse = found.reuse.as_ref().map(|(former, now)| Reuse {
-            block: former.kind == LifeKind::Block,
+            block: matches!(former.kind, LifeKind::Block(_)),
+            own: matches!(former.kind, LifeKind::Block(own) if earlier.stream() == Some(own)),
             former: self.buffer(former.name),
             out: self.point(&former.out),
             uses: former

@@ -101,6 +101,9 @@ pub struct Point {
 pub struct Reuse {
     /// Whether a caching allocator handed it out; otherwise the driver did.
     pub block: bool,
+    /// Whether the earlier access was on the stream that the block was handed out for. What that stream
+    /// does next comes after it anyway, so that the block could be handed out again.
+    pub own: bool,
     /// Its name in its former life.
     pub former: Option<String>,
     /// When it was handed out the first time, where known.
@@ -195,6 +198,11 @@ impl Race {
     }
 
     fn story(&self, reuse: &Reuse) -> Vec<(String, Option<Frame>)> {
+        if reuse.own {
+            let now = name_or(&reuse.now, "this");
+            let text = format!("(1) came before the memory was handed out again, as {now}");
+            return vec![(text, reuse.again.at.clone())];
+        }
         let former = name_or(&reuse.former, "the memory");
         let user = &self.earlier.actor;
         let mut lines = vec![(format!("{former} was handed out"), reuse.out.at.clone())];

@@ -153,6 +153,28 @@ fn reused_memory_tells_its_story() {
     ");
 }
 
+/// What the block's own stream did is no reason to hold the block back; the missing wait is all there is.
+#[test]
+fn reuse_on_the_blocks_own_stream_is_not_blamed() {
+    let mut b = two_streams();
+    let (fill, sum) = (b.name("fill"), b.name("sum"));
+    let out = MarkKind::BlockOut { range: PARTIALS, stream: StreamId(2) };
+    let name = |name: &str| MarkKind::NameBuffer { range: PARTIALS, name: name.into() };
+    b.line(20).mark(out.clone()).mark(name("activation"));
+    b.line(21).call("cuLaunchKernel", launch(2, fill, PARTIALS, AccessKind::Write));
+    b.line(22).mark(MarkKind::BlockBack { range: PARTIALS });
+    b.line(23).mark(out).mark(name("gradient"));
+    b.line(24).call("cuLaunchKernel", launch(1, sum, PARTIALS, AccessKind::Read));
+    let found = races(&b.trace());
+    insta::assert_snapshot!(found[0], @r"
+    race on `gradient`, bytes 0..4096
+      (1) kernel `fill` wrote on stream `side`                               src/lib.rs:21
+      (2) kernel `sum` read on stream `default`                              src/lib.rs:24
+          (1) came before the memory was handed out again, as `gradient`     src/lib.rs:23
+      nothing makes (2) wait for (1): `default` never waited for `side` after line 21
+    ");
+}
+
 /// The same two lines run into each other in two buffers, of which one was handed out again: the
 /// report is about that one, in all it says.
 #[test]
