@@ -15,7 +15,7 @@ pub fn document(picture: &Picture) -> Value {
     let mut events = Vec::new();
     let mut flows = 0;
     for (index, run) in picture.runs.iter().enumerate() {
-        Process { run, pid: index + 1, zero }.write(&mut events, &mut flows);
+        Process { run, pid: PROCESSES + index, zero }.write(&mut events, &mut flows);
     }
     json!({ "displayTimeUnit": "ms", "otherData": { "title": picture.title }, "traceEvents": events })
 }
@@ -26,6 +26,10 @@ struct Process<'a> {
     zero: i64,
 }
 
+/// The first run's process. A thread of a process's own number is its main thread to Perfetto, and goes
+/// before the others; so no thread has as high a number.
+const PROCESSES: usize = 10_001;
+
 /// The thread of the regions' first row; lanes come after the last.
 const BANDS: usize = 1;
 
@@ -33,9 +37,14 @@ impl Process<'_> {
     fn write(&self, events: &mut Vec<Value>, flows: &mut usize) {
         let timeline = &self.run.timeline;
         let name = format!("{} ({})", self.run.whose, self.run.device.name);
-        events.push(json!({
-            "ph": "M", "name": "process_name", "pid": self.pid, "tid": 0, "args": { "name": name },
-        }));
+        for (what, args) in [
+            ("process_name", json!({ "name": name })),
+            ("process_sort_index", json!({ "sort_index": self.pid })),
+        ] {
+            events.push(json!({
+                "ph": "M", "name": what, "pid": self.pid, "tid": 0, "args": args,
+            }));
+        }
         let bands = (0..timeline.band_rows()).map(|_| "regions".to_owned());
         let lanes = timeline.lanes.iter().map(|lane| lane.name.clone());
         let enqueued = timeline.lanes.iter().map(|lane| format!("{}, when enqueued", lane.name));

@@ -100,6 +100,7 @@ fn hold_to_the_format(picture: &Picture) {
         assert!(must.iter().all(|key| event.contains_key(*key)), "{event:?}");
         assert!(event.keys().all(known), "{event:?}");
         assert!(event["pid"].is_u64() && event["tid"].is_u64(), "{event:?}");
+        assert_ne!(event["pid"], event["tid"], "Perfetto takes it for a main thread: {event:?}");
         for text in ["name", "cat"].iter().filter_map(|key| event.get(*key)) {
             assert!(text.as_str().is_some_and(|text| !text.is_empty()), "{event:?}");
         }
@@ -111,7 +112,9 @@ fn hold_to_the_format(picture: &Picture) {
                 let args = event["args"].as_object().expect("an object");
                 let (key, is_right): (&str, fn(&Value) -> bool) = match event["name"].as_str() {
                     Some("process_name" | "thread_name") => ("name", Value::is_string),
-                    Some("thread_sort_index") => ("sort_index", Value::is_i64),
+                    Some("process_sort_index" | "thread_sort_index") => {
+                        ("sort_index", Value::is_i64)
+                    }
                     _ => panic!("no such metadata: {event:?}"),
                 };
                 assert!(args.len() == 1 && is_right(&args[key]), "{event:?}");
