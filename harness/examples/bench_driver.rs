@@ -36,6 +36,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// Prints a figure; `met` is null where it has no target, or nothing to compare it with.
+fn row(
+    what: &str,
+    (figure, unit): (f64, &str),
+    target: &str,
+    against: &str,
+    met: impl Into<Option<bool>>,
+) {
+    let met: Option<bool> = met.into();
+    println!(
+        "{}",
+        json!({
+            "what": what, "figure": figure, "unit": unit, "target": target, "against": against,
+            "met": met,
+        })
+    );
+}
+
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
@@ -107,22 +125,19 @@ fn recording_against_the_bare_driver(gpu: &Gpu) -> Result<(), Box<dyn std::error
         }
     }
     let (ratio, cost, without) = (median(ratios), median(differences), median(bare_turns));
-    println!(
-        "{}",
-        json!({
-            "what": "recording: launch-bound loop of 100,000 launches",
-            "figure": ratio, "unit": "times", "target": "at most 1.05",
-            "against": format!("straight into libcuda.so.1 ({without:.0} ns a launch)"),
-            "met": ratio <= 1.05,
-        })
+    row(
+        "recording: launch-bound loop of 100,000 launches",
+        (ratio, "times"),
+        "at most 1.05",
+        &format!("straight into libcuda.so.1 ({without:.0} ns a launch)"),
+        ratio <= 1.05,
     );
-    println!(
-        "{}",
-        json!({
-            "what": "recording: cost of a call", "figure": cost, "unit": "ns",
-            "target": "at most 100", "against": "straight into libcuda.so.1",
-            "met": cost <= 100.0,
-        })
+    row(
+        "recording: cost of a call",
+        (cost, "ns"),
+        "at most 100",
+        "straight into libcuda.so.1",
+        cost <= 100.0,
     );
     Ok(())
 }
@@ -225,13 +240,12 @@ fn product_on_the_gpu(gpu: &Gpu) -> Result<(), DriverError> {
         Some(theirs) => format!("cuBLAS through PyTorch: {theirs:.1} TFLOP/s"),
         None => "cuBLAS: not run, python3 has no PyTorch".to_owned(),
     };
-    println!(
-        "{}",
-        json!({
-            "what": "matmul of 2048^3 on the GPU, fp32", "figure": ours, "unit": "TFLOP/s",
-            "target": "at least 90 % of cuBLAS", "against": against,
-            "met": compared.map(|theirs| ours >= 0.9 * theirs),
-        })
+    row(
+        "matmul of 2048^3 on the GPU, fp32",
+        (ours, "TFLOP/s"),
+        "at least 90 % of cuBLAS",
+        &against,
+        compared.map(|theirs| ours >= 0.9 * theirs),
     );
     Ok(())
 }
@@ -247,13 +261,12 @@ fn enqueue_on_the_emulated_device(gpu: &Gpu) -> Result<(), DriverError> {
         rounds.push(launch_loop(recorded(function, stream), stream, 1000) / 1000.0);
     }
     let microseconds = median(rounds);
-    println!(
-        "{}",
-        json!({
-            "what": "emulated device: enqueue of an empty kernel", "figure": microseconds,
-            "unit": "us", "target": "at most 2", "against": "a real launch: 3.6 us on an H200",
-            "met": microseconds <= 2.0,
-        })
+    row(
+        "emulated device: enqueue of an empty kernel",
+        (microseconds, "us"),
+        "at most 2",
+        "a real launch: 3.6 us on an H200",
+        microseconds <= 2.0,
     );
     Ok(())
 }
@@ -268,13 +281,12 @@ fn product_on_the_emulated_device(gpu: &Gpu) -> Result<(), DriverError> {
         rounds.push(began.elapsed().as_secs_f64());
     }
     let seconds = median(rounds);
-    println!(
-        "{}",
-        json!({
-            "what": "emulated device: 2048^3 product, launch to synchronize", "figure": seconds,
-            "unit": "s", "target": "at most 0.5", "against": "0.2 s on the device's own clock",
-            "met": seconds <= 0.5,
-        })
+    row(
+        "emulated device: 2048^3 product, launch to synchronize",
+        (seconds, "s"),
+        "at most 0.5",
+        "0.2 s on the device's own clock",
+        seconds <= 0.5,
     );
     Ok(())
 }
@@ -296,13 +308,12 @@ fn known_durations(gpu: &Gpu, kind: DeviceKind) -> Result<(), DriverError> {
         let off = median(off);
         let most = (ms as f64 * 10.0).max(10.0);
         let device = if kind == DeviceKind::Gpu { "GPU" } else { "emulated" };
-        println!(
-            "{}",
-            json!({
-                "what": format!("event time of a {ms} ms kernel, {device}"), "figure": off,
-                "unit": "us off", "target": format!("at most {most}"),
-                "against": "the kernel's own clock", "met": off <= most,
-            })
+        row(
+            &format!("event time of a {ms} ms kernel, {device}"),
+            (off, "us off"),
+            &format!("at most {most}"),
+            "the kernel's own clock",
+            off <= most,
         );
     }
     Ok(())
