@@ -49,6 +49,8 @@ struct Origin {
     site: Site,
     name: BufferName,
     assumed: bool,
+    /// Whether it is on the stream that the block was handed out for.
+    own: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,10 +88,22 @@ struct Found {
     last: Seq,
 }
 
-/// One occurrence of a race, told in its report: the first, or the first in which the memory had been
-/// handed out again, for that has more to tell.
+/// How much an occurrence of a race says about what is wrong, the least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Telling {
+    /// The earlier access is of a former life of the memory, on the block's own stream. Whatever that stream
+    /// did in the life that followed came after it, and mostly races, too.
+    FormerOnOwn,
+    /// Both are of one life.
+    OneLife,
+    /// The memory was handed out again while another stream than its own may still have used it.
+    Reuse,
+}
+
+/// One occurrence of a race, told in its report: the first of those that say most.
 #[derive(Debug)]
 struct Example {
+    telling: Telling,
     range: Range,
     base: u64,
     earlier: Party,
@@ -164,9 +178,16 @@ impl Finder {
         point: Point,
     ) {
         let site = self.site(point.stack);
+        let stream = edges.lane(epoch.lane).and_then(Lane::stream);
         let Finder { origins, origin, last_origin, conflicts, .. } = self;
         let describe = |tenant: &Tenant| {
-            let this = Origin { deed: act.deed, site, name: tenant.name, assumed: act.assumed };
+            let this = Origin {
+                deed: act.deed,
+                site,
+                name: tenant.name,
+                assumed: act.assumed,
+                own: tenant.own.is_some() && tenant.own == stream,
+            };
             if let Some((last, id)) = last_origin
                 && *last == this
             {
@@ -198,9 +219,10 @@ impl Finder {
                 let life = if named { LifeId(0) } else { access.life };
                 (access.origin, access.epoch.lane, access.kind, life)
             });
+            let telling = self.telling(&earlier, &later);
             let known = self.by_pair.get(&pair).and_then(|index| self.found.get_mut(*index));
             if let Some(found) = known
-                && (found.example.reuse.is_some() || earlier.life == later.life)
+                && found.example.telling >= telling
                 && (found.last != later.seq || found.count > 1)
             {
                 found.meet(later.seq);
@@ -223,11 +245,12 @@ impl Finder {
                         .map(|party| (party.name, party.kind, party.lane.stream())),
                 ),
             };
-            let reuse = (earlier.life != later.life)
+            let reuse = (telling != Telling::OneLife)
                 .then(|| self.lives.get(&earlier.life).zip(self.lives.get(&later.life)))
                 .flatten()
                 .map(|(former, now)| (former.clone(), now.clone()));
             let example = Example {
+                telling,
                 range,
                 base: tenant.base,
                 earlier: earlier_party,
@@ -245,7 +268,7 @@ impl Finder {
                     }
                     found.meet(later.seq);
                     // All of it at once: the lines may be those of another buffer too.
-                    if found.example.reuse.is_none() && example.reuse.is_some() {
+                    if found.example.telling < telling {
                         found.example = example;
                     }
                 }
@@ -254,6 +277,17 @@ impl Finder {
             self.by_pair.insert(pair, index);
         }
         self.conflicts = conflicts;
+    }
+
+    fn telling(&self, earlier: &Remembered, later: &Remembered) -> Telling {
+        // Nobody was seen to hand out memory of life 0.
+        if earlier.life == later.life || [earlier.life, later.life].contains(&LifeId(0)) {
+            return Telling::OneLife;
+        }
+        match self.origin.get(earlier.origin.0 as usize) {
+            Some(Origin { own: true, .. }) => Telling::FormerOnOwn,
+            _ => Telling::Reuse,
+        }
     }
 
     fn party(&self, edges: &Edges, access: &Remembered) -> Option<Party> {
@@ -273,6 +307,10 @@ impl Finder {
         self.last_life = self.last_life.saturating_add(1);
         let life = LifeId(self.last_life);
         let mut name = BufferName(0);
+        let own = match kind {
+            LifeKind::Block(stream) => Some(stream),
+            LifeKind::Memory => None,
+        };
         shadow.tenant(range, |tenant| {
             // The driver's memory may have been named just before the call that makes it; a block is
             // named after it was handed out.
@@ -280,7 +318,7 @@ impl Finder {
             if tenant.base == range.start {
                 name = kept;
             }
-            *tenant = Tenant { life, name: kept, base: range.start };
+            *tenant = Tenant { life, name: kept, base: range.start, own };
         });
         self.lives.insert(life, Life { kind, name, out, uses: Vec::new(), back: None });
     }
@@ -368,7 +406,7 @@ impl Finder {
         };
         let reuse = found.reuse.as_ref().map(|(former, now)| Reuse {
             block: matches!(former.kind, LifeKind::Block(_)),
-            own: matches!(former.kind, LifeKind::Block(own) if earlier.stream() == Some(own)),
+            own: found.telling == Telling::FormerOnOwn,
             former: self.buffer(former.name),
             out: self.point(&former.out),
             uses: former

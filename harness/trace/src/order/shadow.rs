@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::clock::{Clock, Epoch};
-use crate::model::{AccessKind, Range, Seq};
+use crate::model::{AccessKind, Range, Seq, StreamId};
 
 /// An interned description of an access: what did it, from which line, to which buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,6 +56,8 @@ pub struct Tenant {
     pub name: BufferName,
     /// Where the buffer begins.
     pub base: u64,
+    /// The stream that a caching allocator handed it out for.
+    pub own: Option<StreamId>,
 }
 
 #[derive(Clone, Debug)]

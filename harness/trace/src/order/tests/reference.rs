@@ -16,7 +16,8 @@ pub(super) type Key = [(Option<String>, AccessKind, Option<StreamId>); 2];
 pub(super) struct Facts {
     /// How many later accesses ran into one.
     pub count: u64,
-    /// Whether one of them is to memory handed out again.
+    /// Whether one of them is to memory handed out again while another stream than the block's own may
+    /// have used it; or else, whether all are to memory handed out again.
     pub reuse: bool,
 }
 
@@ -43,6 +44,16 @@ struct Touch {
     name: Option<String>,
     life: usize,
     stream: Option<StreamId>,
+    /// Whether it is on the stream that the block was handed out for.
+    own: bool,
+}
+
+/// What the accesses of a race are to.
+#[derive(Default)]
+struct Lives {
+    one: bool,
+    reuse: bool,
+    former_on_own: bool,
 }
 
 #[derive(Default)]
@@ -54,8 +65,10 @@ struct World {
     hosts: HashMap<ThreadId, Nodes>,
     bytes: BTreeMap<u64, (Option<String>, usize)>,
     lives: usize,
+    /// The stream that a block was handed out for, by life.
+    own: HashMap<usize, StreamId>,
     touched: BTreeMap<u64, Vec<Touch>>,
-    races: BTreeMap<Key, (BTreeSet<Seq>, bool)>,
+    races: BTreeMap<Key, (BTreeSet<Seq>, Lives)>,
 }
 
 pub(super) fn races(items: &[Item]) -> BTreeMap<Key, Facts> {
@@ -67,7 +80,8 @@ pub(super) fn races(items: &[Item]) -> BTreeMap<Key, Facts> {
             _ => {}
         }
     }
-    let facts = |(key, (seqs, reuse)): (Key, (BTreeSet<Seq>, bool))| {
+    let facts = |(key, (seqs, lives)): (Key, (BTreeSet<Seq>, Lives))| {
+        let reuse = lives.reuse || lives.former_on_own && !lives.one;
         (key, Facts { count: seqs.len() as u64, reuse })
     };
     world.races.into_iter().map(facts).collect()
@@ -248,8 +262,9 @@ impl World {
                     self.bytes.entry(byte).or_default().0 = Some(name.clone());
                 }
             }
-            MarkKind::BlockOut { range, .. } => {
+            MarkKind::BlockOut { range, stream } => {
                 self.lives += 1;
+                self.own.insert(self.lives, *stream);
                 for byte in range.start..range.end {
                     self.bytes.insert(byte, (None, self.lives));
                 }
@@ -302,7 +317,8 @@ impl World {
     ) {
         for byte in range.start..range.end {
             let (name, life) = self.bytes.get(&byte).cloned().unwrap_or_default();
-            let later = Touch { node, kind, name, life, stream };
+            let own = stream.is_some() && self.own.get(&life).copied() == stream;
+            let later = Touch { node, kind, name, life, stream, own };
             let before = self.touched.entry(byte).or_default();
             for earlier in before.iter() {
                 let conflict = later.kind.writes() || earlier.kind.writes();
@@ -310,7 +326,10 @@ impl World {
                     let key = [&later, earlier].map(|it| (it.name.clone(), it.kind, it.stream));
                     let race = self.races.entry(key).or_default();
                     race.0.insert(seq);
-                    race.1 |= later.life != earlier.life && later.life != 0 && earlier.life != 0;
+                    let again = later.life != earlier.life && later.life != 0 && earlier.life != 0;
+                    race.1.one |= !again;
+                    race.1.reuse |= again && !earlier.own;
+                    race.1.former_on_own |= again && earlier.own;
                 }
             }
             before.push(later);

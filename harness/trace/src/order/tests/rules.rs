@@ -175,6 +175,27 @@ fn reuse_on_the_blocks_own_stream_is_not_blamed() {
     ");
 }
 
+/// One line writes the memory in two lives, on the block's own stream: what it wrote last is what is read
+/// too early.
+#[test]
+fn the_present_life_is_told_of_before_a_former_one_on_the_blocks_own_stream() {
+    let mut b = two_streams();
+    let (fill, sum) = (b.name("fill"), b.name("sum"));
+    for name in ["activation", "gradient"] {
+        b.line(23).mark(MarkKind::BlockOut { range: PARTIALS, stream: StreamId(2) });
+        b.mark(MarkKind::NameBuffer { range: PARTIALS, name: name.into() });
+        b.line(24).call("cuLaunchKernel", launch(2, fill, PARTIALS, AccessKind::Write));
+        if name == "activation" {
+            b.mark(MarkKind::BlockBack { range: PARTIALS });
+        }
+    }
+    b.line(25).call("cuLaunchKernel", launch(1, sum, PARTIALS, AccessKind::Read));
+    let found = races(&b.trace());
+    assert_eq!(found.len(), 1, "one pair of lines: {found:?}");
+    assert_eq!(found[0].earlier.buffer.as_deref(), Some("gradient"));
+    assert_eq!(found[0].reuse, None);
+}
+
 /// The same two lines run into each other in two buffers, of which one was handed out again: the
 /// report is about that one, in all it says.
 #[test]
