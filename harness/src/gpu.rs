@@ -57,8 +57,9 @@ impl Gpu {
     pub fn peak_flops(&self) -> Result<Option<f64>, DriverError> {
         use cudarc::driver::sys::CUdevice_attribute as Attribute;
         let (major, minor) = self.context.compute_capability()?;
-        // Lanes of a multiprocessor: CUDA C++ Programming Guide, "Throughput of native arithmetic
-        // instructions".
+        // Single-precision lanes of a multiprocessor: CUDA C++ Programming Guide, table "Throughput of
+        // native arithmetic instructions",
+        // https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#arithmetic-instructions
         let lanes = match (major, minor) {
             (6, 0) | (7, _) | (8, 0) => 64.0,
             (5, _) | (6, _) | (8..=12, _) => 128.0,

@@ -218,8 +218,8 @@ pub static TABLE: &[Kernel] = &[
     select::COUNT,
 ];
 
-/// The PTX of all kernels in [`TABLE`], for every driver since CUDA 11.8 and every GPU since
-/// Maxwell.
+/// The PTX of all kernels in [`TABLE`], for every driver since CUDA 11.8 and every GPU of compute
+/// capability 5.2 or higher.
 pub const PTX: &str = include_str!("../ptx/kernels.ptx");
 
 /// The buffers of a twin, one for each of the kernel's `N` pointer parameters.

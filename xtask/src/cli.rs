@@ -48,8 +48,8 @@ pub enum Command {
     Solution(SolutionArguments),
     /// Draws a run of your code, and the solution's below: who did what when, and what waited for what.
     ///
-    /// Takes recorded traces, too. Exit codes: 0 drawn (also where --open opens nothing), 3 does not compile, 4 no device, 5 grader
-    /// error; 1 where the case ended without a trace.
+    /// Takes recorded traces, too. Exit codes: 0 drawn (also where --open opens nothing), 3 does not
+    /// compile, 4 no device, 5 grader error; 1 where the case ended without a trace.
     Trace(TraceArguments),
     /// Puts an exercise's starter back, and keeps your code beside.
     Reset(ResetArguments),

@@ -1,4 +1,4 @@
-//! The grading cases of exercise 07: one profile, judged from four sides.
+//! The grading cases of exercise 07: one profile, judged from five sides.
 
 use super::exercise::{self, Profile, Timed};
 use streamlings::grade::Cases;

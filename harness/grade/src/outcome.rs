@@ -25,7 +25,7 @@ pub enum Outcome {
     /// A clock or an event pair stands around something else than what it claims to time.
     #[serde(rename = "mis-timed")]
     MisTimed,
-    /// The learner has not written it yet.
+    /// It is not written yet, or not handed in.
     #[serde(rename = "not done")]
     NotDone,
     /// It panicked, died of a signal, or went over its limits.
@@ -52,7 +52,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// All of them, in the order in which this page lists them.
+    /// All of them, in the order in which they are listed above.
     pub const ALL: [Outcome; 14] = [
         Outcome::Passed,
         Outcome::Wrong,

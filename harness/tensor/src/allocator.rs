@@ -12,8 +12,9 @@
 //! Size classes, splitting and merging are in `allocator/blocks.rs`. A stream whose blocks are here
 //! stays alive as long as they do.
 //!
-//! To look at an event is to learn that work is over, so the record holds those queries, and the
-//! order analysis lets what the thread enqueues later come after that work.
+//! The record holds none of these queries: when they come out is a matter of luck, and a program must
+//! not be judged by it. A mark for each block that is handed out stands for them (`marks.rs`), and the
+//! order analysis takes it that the streams recorded on the block had come to the drop by then.
 
 mod blocks;
 

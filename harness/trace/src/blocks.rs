@@ -15,6 +15,10 @@
 //! | cuModuleLoad…, cuModuleUnload | always | the same |
 //! | any work call | when 1,022 operations are queued on its stream | the oldest is over |
 //!
+//! The rules are what was measured on an H200 with driver API 13.0, the sizes of staging memory and
+//! queue, too; `harness/driver/tests/conformance` holds both devices to them. NVIDIA only says of most
+//! that they may hold the host: <https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html>.
+//!
 //! Such a call is reported even where nothing was pending: [`Block::held`] is false then. A copy or a
 //! memset within device memory, with pinned memory, a launch, a query, an event record and a stream
 //! wait are not of that kind.
@@ -43,13 +47,13 @@ use crate::regions::Region;
 use self::histogram::Histogram;
 pub use self::report::{Behind, Block, Reason};
 
-/// Pageable uploads larger than this hold the host, in bytes; measured, see the table.
+/// Pageable uploads larger than this hold the host, in bytes; measured on an H200.
 pub const STAGED_UPLOAD_LIMIT: u64 = 2 << 20;
 
-/// How much the staging memory of a context holds, in bytes.
+/// How much the staging memory of a context holds, in bytes; measured on an H200.
 pub const STAGING_CAPACITY: u64 = 2 << 20;
 
-/// How many operations a stream's queue holds, the running one included.
+/// How many operations a stream's queue holds, the running one included; measured on an H200.
 pub const QUEUE_DEPTH: usize = 1022;
 
 /// A piece of work that may not be over.

@@ -18,7 +18,7 @@
 //! The analyses take a trace and give back what they found; they print nothing and never panic,
 //! whatever the trace holds. [`blocks`] and [`order`] can also be fed item by item, while a file is
 //! read.
-
+//!
 //! ```
 //! use streamlings_trace::format::{Reader, Writer};
 //! use streamlings_trace::order::Order;

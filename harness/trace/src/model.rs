@@ -12,11 +12,13 @@ use serde::{Deserialize, Serialize};
 /// Nanoseconds since the recording began (host clock), or on the device's clock.
 pub type Nanos = u64;
 
-/// A place in the global order of calls: taken when a call is entered, unique, increasing.
+/// A place in the global order of calls and marks: taken when a call is entered, unique, increasing,
+/// not consecutive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Seq(pub u64);
 
-/// A host thread, numbered in the order in which threads were first seen; the first is 1.
+/// A host thread, numbered in the order in which threads were first seen; the first is 1. 0 stands for
+/// whoever made what was alive when the recording began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ThreadId(pub u32);
 
@@ -154,7 +156,7 @@ pub enum Op {
         /// The kernel is not in the kernels table: its pointer arguments were taken as read and
         /// written over the whole of their allocations.
         assumed: bool,
-        /// Blocks in the grid, x · y · z.
+        /// Blocks in the grid: x · y · z.
         blocks: u64,
     },
     /// A copy. `asynchronous` is whether the call was one of the `…Async` forms; the other forms
@@ -268,7 +270,7 @@ pub struct Call {
     pub entered: Nanos,
     /// When it returned.
     pub left: Nanos,
-    /// What it returned; 0 is CUDA_SUCCESS.
+    /// What it returned, as a CUresult: 0 is CUDA_SUCCESS.
     pub result: u32,
     /// What it did. A call that failed enqueued nothing, whatever it names.
     pub op: Op,

@@ -27,6 +27,11 @@
 //!
 //! cuMemFree, cuMemFreeHost and module loads hold the host but CUDA does not promise it: no edge.
 //!
+//! The default stream's rules are in
+//! <https://docs.nvidia.com/cuda/cuda-driver-api/stream-sync-behavior.html>, those of copies in
+//! <https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html>, those of events and waits in
+//! the descriptions of their functions.
+//!
 //! **Accesses.** Kernels, copies and memsets touch what they name. A stream-ordered allocation and
 //! free write the whole buffer on their stream. Copies touch pageable memory only while their call
 //! lasts, so nothing there races with the device, and it is left out: its addresses come and go

@@ -1,7 +1,8 @@
 //! `cargo xtask trace`: a picture of one case's run, and of the solution's below it.
 //!
 //! The case runs as `check` runs it, and leaves a trace of each of its runs. The solution's run is of the
-//! same seed, with or without delays as the learner's. Its lines are not shown beside the learner's; `--solutions` shows them.
+//! same seed, with or without delays as the learner's. Its lines are not shown beside the learner's;
+//! `--solutions` shows them.
 
 use std::ffi::OsString;
 use std::fs;

@@ -94,7 +94,8 @@ enum Wait {
     No,
     /// Its end.
     End,
-    /// All but its last part, which may still be on its way: see semantics of synchronous uploads.
+    /// All but its last part, which may still be on its way: so it is of a synchronous pageable upload,
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html>.
     AllButLast,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A modest card, slow enough that the host twins keep up on two cores, with the proportions of a
 //! real one: a launch, a copy and a large product are orders of magnitude apart, and page-locked
-//! memory is several times as fast as pageable. semantics figures in brackets are of an H200.
+//! memory is several times as fast as pageable. Figures in brackets were measured on an H200, and so
+//! were the sizes of staging memory and queue.
 
 use streamlings_kernels::Cost;
 use streamlings_trace::Nanos;
@@ -13,7 +14,7 @@ pub const NAME: &str = "emulated device (no GPU)";
 pub const MEMORY: u64 = 6 << 30;
 /// Multiprocessors: a grid of at least this many blocks fills the device.
 pub const MULTIPROCESSORS: u64 = 16;
-/// The clock: with 128 lanes a multiprocessor, a peak of 100 GFLOP/s.
+/// The clock rate in kHz: with 128 lanes a multiprocessor, a peak of 100 GFLOP/s.
 pub const KILOHERTZ: i32 = 24_414;
 /// Single-precision operations a second: a 2048³ product takes 0.2 s.
 const FLOPS: f64 = 86e9;
@@ -23,19 +24,20 @@ const DEVICE_BYTES: f64 = 24e9;
 const PINNED_BYTES: f64 = 3e9;
 /// Copies from and to pageable memory, bytes a second (8.1 GB/s).
 const PAGEABLE_BYTES: f64 = 0.5e9;
-/// What any kernel takes.
+/// What any kernel takes, in nanoseconds, beside its own work.
 const KERNEL: Nanos = 3_000;
-/// What any copy takes.
+/// What any copy takes, in nanoseconds, beside its bytes.
 const COPY: Nanos = 2_500;
 /// Two event records with nothing between them are this far apart (1.3 µs).
 pub const EVENT: Nanos = 1_300;
-/// A pageable upload up to this size is copied to a staging buffer at the call.
+/// A pageable upload up to this size, in bytes, is copied to a staging buffer at the call.
 pub const STAGED_COPY: usize = 2 << 20;
 /// What the staging buffers of a context hold, in bytes.
 pub const STAGING: usize = 2 << 20;
-/// A stream takes this many operations before the next one blocks the host.
+/// A stream takes this many operations before the next one holds the host.
 pub const QUEUE: usize = 1_022;
-/// The last part of a synchronous pageable upload that may still be on its way when the call returns.
+/// The last part of a synchronous pageable upload, in bytes, that may still be on its way when the call
+/// returns.
 pub const UNFINISHED_UPLOAD: usize = 64 << 10;
 
 /// How a copy's bytes travel.

@@ -80,7 +80,8 @@ impl Decoder {
         StreamId(self.next_stream)
     }
 
-    /// The stream behind a handle; one that was not seen being made is made up, as non-blocking.
+    /// The stream behind a handle. One that was not seen being made is made up: a thread's own default
+    /// stream as blocking, any other as non-blocking.
     fn stream(&mut self, handle: u64, thread: u32, made: &mut Vec<Op>) -> StreamId {
         match handle as sys::Handle {
             0 | sys::STREAM_LEGACY => StreamId::LEGACY,
