@@ -276,7 +276,7 @@ fn check_pair(grader: &Grader, record: &Record<'_>, pair: &Pair) -> Result<(), F
     if has(PairProblem::ReadWithoutWaiting) {
         return Err(Finding::new(
             d::READ_WITHOUT_WAITING,
-            "nothing made sure that the end had been reached: it was by luck",
+            "nothing made sure that the end had been passed: it was by luck",
         )
         .at(read_at, "read here"));
     }

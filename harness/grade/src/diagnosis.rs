@@ -53,6 +53,10 @@ mod pages {
         "https://pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution";
     pub const PYTORCH_PINNED: &str =
         "https://pytorch.org/docs/stable/notes/cuda.html#use-pinned-memory-buffers";
+    pub const PYTORCH_STREAMS: &str =
+        "https://pytorch.org/docs/stable/notes/cuda.html#cuda-streams";
+    pub const RECORD_STREAM: &str =
+        "https://pytorch.org/docs/stable/generated/torch.Tensor.record_stream.html";
 }
 
 macro_rules! docs {
@@ -99,7 +103,7 @@ diagnoses! {
 
     FUNCTION_MISSING "function-missing" NotDone: "a function that is graded is not there"
         rule: "The grading cases call the exercise's functions by name, with the signatures of the starter."
-        next: "Put the function back with the signature that README.md shows; `git diff` shows what changed."
+        next: "Put it back as README.md shows it. `cargo xtask reset` gives you the starter, and keeps your code in a folder."
 
     DOES_NOT_COMPILE "does-not-compile" DoesNotCompile: "rustc rejected the code"
         rule: "Only code that compiles can be run, so nothing else was judged."
@@ -237,7 +241,7 @@ diagnoses! {
 
     EVENTS_ON_ANOTHER_STREAM "events-on-another-stream" MisTimed:
         "the events were recorded on another stream than the kernel's"
-        rule: "An event is reached when the work before it on its own stream is done."
+        rule: "An event is passed when the work before it on its own stream is done."
         next: "Compare the stream of each event with the stream of the launch."
         [docs: pages::EVENTS]
 
@@ -266,14 +270,15 @@ diagnoses! {
     IDLE_INSIDE_THE_PAIR "idle-inside-the-pair" MisTimed: "the event pair also times an idle device"
         rule: "Between two records the device's clock runs on, whether the device has work or not."
         next: "Look at what the host does between the two records besides the launch."
+        [docs: pages::EVENTS]
 
     SAME_EVENT_TWICE "same-event-twice" MisTimed: "start and end are the same event"
         rule: "Recording an event again replaces its earlier record."
         next: "Count the events that a time between two points needs."
         [docs: pages::EVENTS]
 
-    READ_WITHOUT_WAITING "read-without-waiting" MisTimed: "the event time was read before the end was reached"
-        rule: "The time between two events exists only once both have been reached."
+    READ_WITHOUT_WAITING "read-without-waiting" MisTimed: "the event time was read before the end was passed"
+        rule: "The time between two events exists only once both have been passed."
         next: "Ask yourself what has to have happened on the device before the driver can answer."
         [docs: pages::EVENTS]
 
@@ -382,64 +387,78 @@ diagnoses! {
         "a stream uses memory that another stream may not be done with"
         rule: "Streams run on their own: what one does to memory that another uses needs a wait in between."
         next: "Look at the two lines, and ask what makes the second one's stream wait for the first."
+        [docs: pages::PYTORCH_STREAMS]
 
     WAIT_WRONG_WAY_ROUND "wait-wrong-way-round" Raced: "there is a wait, and the wrong stream waits"
         rule: "The stream that has to wait is the one on which the later of the two operations is."
         next: "Say which operation has to come second, and compare its stream with the one that waits."
+        [docs: pages::STREAMS]
 
     RECORDED_TOO_EARLY "recorded-too-early" Raced:
         "what was waited for had been recorded before the work was enqueued"
         rule: "An event covers what was on its stream when it was recorded, and nothing after that."
         next: "See what is on the stream at the line where the event is recorded."
+        [docs: pages::EVENTS]
 
     RECORDED_AGAIN "recorded-again" Raced: "the event was recorded again before the wait"
         rule: "A wait is bound to the latest record that the event has when the wait is enqueued."
         next: "Follow the event from its first record to the wait, and see on which stream it was last."
+        [docs: pages::STREAMS]
 
     WAITED_TOO_LATE "waited-too-late" Raced: "the wait was enqueued behind the work that needs it"
         rule: "A wait holds back what is enqueued on its stream after it, not what is there already."
         next: "Compare the line of the wait with the line of the work that has to wait."
+        [docs: pages::STREAMS]
 
     REUSE_BEFORE_RECORD "reuse-before-record" Raced:
         "memory was handed out again while another stream may still use it"
         rule: "A caching allocator knows a tensor's own stream, and no other that it was not told of."
         next: "List the streams that use the tensor, and find out which of them the allocator knows of."
+        [docs: pages::RECORD_STREAM]
 
     NOT_HANDED_BACK "not-handed-back" Wrong: "the tensor's memory did not go back to the allocator"
         rule: "Memory that is held on to is lost to every later tensor."
         next: "See who still owns the tensor when the function returns."
+        [docs: pages::RECORD_STREAM]
 
     ALL_ON_ONE_STREAM "all-on-one-stream" Serialized: "all the work is on one stream"
         rule: "A stream runs its operations one after another; only those of two streams run side by side."
         next: "See in README.md which operation belongs on which stream, and what makes a stream current."
+        [docs: pages::PYTORCH_STREAMS]
 
     ON_ANOTHER_STREAM "on-another-stream" Serialized: "work is on another stream than it belongs on"
         rule: "Work that shares a stream with other work waits for it, needed or not."
         next: "See in README.md which operation belongs on which stream, and what makes a stream current."
+        [docs: pages::PYTORCH_STREAMS]
 
     ORDERED_WITHOUT_NEED "ordered-without-need" Serialized:
         "an operation waits for another that it does not depend on"
         rule: "What is enqueued behind a wait cannot run beside what the wait is for."
         next: "For each wait, name the memory that it protects, and take out the one that protects none."
+        [docs: pages::PYTORCH_STREAMS]
 
     DEVICE_WIDE_SYNC "device-wide-sync" Blocked: "the host waits for every stream of the device"
         rule: "To order two streams, one of them has to wait for the other; the host need not."
         next: "Find the two streams that have to be ordered, and a call that makes one wait for the other."
+        [docs: pages::PYTORCH_STREAMS]
 
     HOST_POLLS "host-polls" Blocked: "the host asks how far the device is"
         rule: "Asking until the answer is yes is a wait, and the host gets nothing else done meanwhile."
         next: "Find the two streams that have to be ordered, and a call that makes one wait for the other."
+        [docs: pages::PYTORCH_STREAMS]
 
     // Exercise 06: accidental syncs.
 
     HIDDEN_SYNC "hidden-sync" Blocked: "a line of the loop holds the host"
-        rule: "Whatever needs a value, or a size, that only the device knows makes the host wait for it."
-        next: "See who needs the result of that line now: the host, or only the device."
+        rule: "What needs an answer of the device holds the host, and so does a copy that cannot be asynchronous."
+        next: "See who needs the result of that line now, the host or only the device; and what a copy's memory is."
+        [docs: pages::SYNC_BEHAVIOR]
 
     SYNC_OUTSIDE_THE_CLOCK "sync-outside-the-clock" Blocked:
         "the host is held between two laps of the clock, once a step"
         rule: "A wait that the clock does not see still leaves the device without work, once a step."
         next: "Think of what the host could ask for after the last step, and where to keep it until then."
+        [docs: pages::SYNC_BEHAVIOR]
 
     WORK_OUTSIDE_THE_CLOCK "work-outside-the-clock" MisTimed:
         "the clock does not stand around the steps any more"
@@ -448,11 +467,13 @@ diagnoses! {
 
     SYNC_NOT_MARKED "sync-not-marked" Wrong: "a line that holds the host is not marked"
         rule: "A line holds the host if it cannot be done before the device has got somewhere."
-        next: "Look for the line of that snippet that needs a value, or a size, which only the device knows."
+        next: "Look for what needs a value or a size that only the device knows, and for a copy that is not asynchronous."
+        [docs: pages::SYNC_BEHAVIOR]
 
     MARKED_WITHOUT_SYNC "marked-without-sync" Wrong: "a line is marked that does not hold the host"
-        rule: "Enqueueing holds nobody, and neither does looking: only needing an answer does."
+        rule: "A line that only enqueues holds nobody, and neither does asking whether something is done."
         next: "Name for each marked line of that snippet what the host waits for there, and why it needs it."
+        [docs: pages::SYNC_BEHAVIOR]
 
     NOT_A_MARK "not-a-mark" Wrong: "a comment looks like a mark, and does not count as one"
         rule: "A mark is exactly `//~ SYNC`, at the end of a line of a snippet's code."
@@ -460,35 +481,41 @@ diagnoses! {
 
     SNIPPET_CHANGED "snippet-changed" Wrong: "the code of a snippet was changed"
         rule: "The snippets are to be read, and marked: only comments may be added to them."
-        next: "Put its code back; `git diff` shows what changed."
+        next: "Put its code back. `cargo xtask reset 6` gives you the starter, and keeps yours in a folder."
 
     // Exercise 07: phase timing.
 
     PHASE_BOUNDARY "phase-boundary" MisTimed: "no event pair stands around exactly this phase"
         rule: "A pair times what was enqueued between its two records on their stream: all of it, and nothing else."
         next: "Write down in which order the events and the phase's work are enqueued on the stream."
+        [docs: pages::EVENTS]
 
     WAIT_INSIDE_THE_PHASE "wait-inside-the-phase" MisTimed:
         "the time of a phase holds the wait for another stream"
-        rule: "An event before a wait is passed at once, and then the stream stands still: the pair times that, too."
+        rule: "An event before a wait is passed before the stream stands still, and then the pair times that, too."
         next: "Look at which of the two comes first on the stream: the event, or the wait."
+        [docs: pages::EVENTS]
 
     BLOCKED_BETWEEN_EVENTS "blocked-between-events" Blocked:
         "the host was held between the first event and the last"
         rule: "Who waits while measuring measures another program: the device runs dry, and nothing overlaps."
         next: "Think about when the times of the events are needed, and when at the latest they can be read."
+        [docs: pages::EVENTS]
 
     STREAMS_SERIALIZED "streams-serialized" Serialized: "the two streams never run side by side"
         rule: "Work of two streams can run side by side only if neither has to come after the other."
         next: "Find what makes this upload come after the step before it, and whether it has to."
+        [docs: pages::PYTORCH_STREAMS]
 
     PHASES_ADDED_UP "phases-added-up" MisTimed: "phases that run side by side were added up"
         rule: "Times on two streams overlap: the whole is from the first beginning to the last end, not the sum."
         next: "Find two events whose distance is the whole, on whichever streams they are."
+        [docs: pages::EVENTS]
 
     TIMELINE_DISAGREES "timeline-disagrees" MisTimed: "the timeline is not what the driver recorded"
         rule: "A beginning is a time, too: that between a common first event and the phase's own."
         next: "Compare the two beginnings above, and see where yours comes from."
+        [docs: pages::EVENTS]
 }
 
 #[cfg(test)]

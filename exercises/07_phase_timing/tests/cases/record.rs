@@ -104,7 +104,7 @@ impl Record {
                 return Err(Finding::new(d::EVENT_WITHOUT_TIMING, message).at(read_at, "read here"));
             }
             if pair.result == NOT_READY || problems.contains(&PairProblem::ReadWithoutWaiting) {
-                let message = "nothing made sure that the second event had been reached";
+                let message = "nothing made sure that the second event had been passed";
                 return Err(Finding::new(d::READ_WITHOUT_WAITING, message).at(read_at, "read here"));
             }
         }
