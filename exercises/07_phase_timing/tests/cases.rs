@@ -2,6 +2,7 @@
 
 use super::exercise::{self, Profile, Timed};
 use streamlings::grade::Cases;
+use streamlings::grade::checks::{judged_runs, record_before_values};
 use streamlings::grade::diagnosis as d;
 use streamlings::grade::{Finding, Grader};
 use streamlings::tensor::nn::Mlp;
@@ -24,9 +25,6 @@ pub fn cases() -> Cases {
         .case("whole", whole)
         .case("timeline", timeline)
 }
-
-/// How many runs with legal delays there are beside the first one.
-const PERTURBED: u32 = 2;
 
 /// How far a parameter may be from that of the same training on one stream.
 const TOLERANCE: f32 = 1e-5;
@@ -107,20 +105,21 @@ struct Ran {
 fn training(grader: &mut Grader) -> Result<(), Finding> {
     let task = Task::new(grader);
     let expected = task.expected()?;
-    for turn in 0..=PERTURBED {
-        let seed = (turn > 0).then(|| grader.rng().u64(..));
+    judged_runs(grader, |grader, seed| {
         let Ran { profile, record, training } = task.run(grader, seed)?;
-        check_races(grader, &record)?;
-        check_side_by_side(grader, &record)?;
-        profile?;
-        for (got, wanted) in parameters(&training)?.iter().flatten().zip(expected.iter().flatten())
-        {
-            // A NaN is near to nothing.
-            if !matches!((got - wanted).abs().partial_cmp(&TOLERANCE), Some(order) if order.is_le())
-            {
-                let message = format!("a parameter is {got} after the training, not {wanted}");
-                return Err(Finding::new(d::WRONG_VALUE, message));
-            }
+        let ordered =
+            check_races(grader, &record).and_then(|()| check_side_by_side(grader, &record));
+        let values = profile.and_then(|_| check_parameters(&parameters(&training)?, &expected));
+        record_before_values(ordered, values)
+    })
+}
+
+fn check_parameters(got: &[Vec<f32>], expected: &[Vec<f32>]) -> Result<(), Finding> {
+    for (got, wanted) in got.iter().flatten().zip(expected.iter().flatten()) {
+        // A NaN is near to nothing.
+        if !matches!((got - wanted).abs().partial_cmp(&TOLERANCE), Some(order) if order.is_le()) {
+            let message = format!("a parameter is {got} after the training, not {wanted}");
+            return Err(Finding::new(d::WRONG_VALUE, message));
         }
     }
     Ok(())

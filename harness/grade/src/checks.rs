@@ -58,27 +58,56 @@ pub fn prepared_runs<S, T>(
     mut run: impl FnMut(S) -> T,
     mut judge: impl FnMut(&mut Grader, Run<T>) -> Result<(), Finding>,
 ) -> Result<(), Finding> {
-    let mut next = |grader: &mut Grader, seed: Option<u64>| {
+    judged_runs(grader, |grader, seed| {
         let prepared = prepare()?;
         let run = match seed {
             None => grader.run(|| run(prepared))?,
             Some(seed) => grader.run_perturbed(seed, || run(prepared))?,
         };
         judge(grader, run)
-    };
-    let mut found = next(grader, None);
+    })
+}
+
+/// The same, where the case runs the learner's code itself: without delays, or with those of a seed.
+///
+/// # Errors
+/// What `judged` finds.
+pub fn judged_runs(
+    grader: &mut Grader,
+    mut judged: impl FnMut(&mut Grader, Option<u64>) -> Result<(), Finding>,
+) -> Result<(), Finding> {
+    let mut found = judged(grader, None);
     for _ in 0..PERTURBED {
         if found.is_ok() {
             let seed = grader.rng().u64(..);
-            found = next(grader, Some(seed));
+            found = judged(grader, Some(seed));
         }
     }
     found.map_err(|finding| {
         with_witness(finding, || {
             let seed = grader.rng().u64(..);
-            (seed, next(grader, Some(seed)).err())
+            (seed, judged(grader, Some(seed)).err())
         })
     })
+}
+
+/// What was found in the record comes before what was found in the values, and a race takes those as
+/// what came of it.
+///
+/// # Errors
+/// Either's.
+pub fn record_before_values(
+    record: Result<(), Finding>,
+    values: Result<(), Finding>,
+) -> Result<(), Finding> {
+    match (record, values) {
+        (Err(race), Err(value))
+            if race.diagnosis.outcome == Outcome::Raced && value.diagnosis == d::WRONG_VALUE =>
+        {
+            Err(race.seen(Some(value.message)))
+        }
+        (record, values) => record.and(values),
+    }
 }
 
 /// How many further runs may show what a race does.
