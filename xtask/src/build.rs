@@ -210,9 +210,12 @@ fn explain(source: &Path, errors: &[Error]) -> Finding {
         return Finding::new(diagnosis::DOES_NOT_COMPILE, format!("rustc: {message}"))
             .at(place(&first.diagnostic), "");
     }
+    if !source.is_file() {
+        return Finding::new(diagnosis::SOURCE_MISSING, "src/lib.rs is not there");
+    }
     // The library compiles, and the grading cases do not find in it what they call.
     if is_empty(source) {
-        return Finding::new(diagnosis::DOES_NOT_COMPILE, "src/lib.rs is empty");
+        return Finding::new(diagnosis::SOURCE_MISSING, "src/lib.rs is empty");
     }
     let code = first.diagnostic.code.as_ref().map(|code| code.code.as_str());
     match code {

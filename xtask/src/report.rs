@@ -22,6 +22,7 @@ use streamlings_trace::Device;
 use crate::cli::{Also, Format};
 use crate::course::{Course, Exercise};
 use crate::criterion::{self, Criterion};
+use crate::exit::UsageError;
 use crate::grading::Whose;
 use crate::points::Points;
 use crate::submission::class::ClassRun;
@@ -78,6 +79,23 @@ pub fn render_class(
         Format::Markdown => class::markdown(reports, points),
         Format::Csv => class::csv(reports, points)?,
     })
+}
+
+/// Sees to it, before anything is graded, that the files can be written.
+///
+/// # Errors
+/// Where there is no folder for one, or it is a folder itself.
+pub fn check_files(also: &[Also]) -> Result<(), UsageError> {
+    for Also { format: _, file } in also {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if file.is_dir() {
+            return Err(UsageError(format!("--also: {} is a folder", file.display())));
+        }
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            return Err(UsageError(format!("--also: there is no folder {}", folder.display())));
+        }
+    }
+    Ok(())
 }
 
 /// Writes a report to files, in plain text.

@@ -105,6 +105,10 @@ diagnoses! {
         rule: "The grading cases call the exercise's functions by name, with the signatures of the starter."
         next: "Put it back as README.md shows it. `cargo xtask reset` gives you the starter, and keeps your code in a folder."
 
+    SOURCE_MISSING "source-missing" DoesNotCompile: "the exercise's source is not there"
+        rule: "What is graded is src/lib.rs and the files beside it."
+        next: "`cargo xtask reset` with the exercise's number puts the starter back; nothing that is there is lost."
+
     DOES_NOT_COMPILE "does-not-compile" DoesNotCompile: "rustc rejected the code"
         rule: "Only code that compiles can be run, so nothing else was judged."
         next: "Start with rustc's first error; the later ones often follow from it."

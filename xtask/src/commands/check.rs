@@ -23,17 +23,25 @@ pub fn run(root: &Path, arguments: &CheckArguments) -> anyhow::Result<Exit> {
     }
     let course = Course::read(root)?;
     let exercises = course.select(&arguments.names)?;
+    report::check_files(&arguments.written.also)?;
     let points = arguments.points.as_ref().map(|file| Points::read(file, &course)).transpose()?;
     if arguments.submission.is_some() || arguments.submissions.is_some() {
         return class::run(&course, exercises, points.as_ref(), arguments);
     }
     let whose = if arguments.solutions { Whose::Solution } else { Whose::Learner };
+    let blocking = launches_block();
+    if blocking {
+        warn(
+            "CUDA_LAUNCH_BLOCKING is set, so every launch waits for its kernel: good for finding the \
+             launch that fails, but the verdicts are those of another program, and not remembered.",
+        );
+    }
     let digest = |exercise: &&Exercise| sources::read(&root.join(exercise.source())).ok();
     let digests = exercises.iter().map(|exercise| digest(exercise).as_ref().map(sources::digest));
     let digests: Vec<Option<String>> = digests.collect();
     let mut report = grade(&course, &exercises, whose, &supervisor(&arguments.run))?;
     check_points(points.as_ref(), &report)?;
-    if whose == Whose::Learner {
+    if whose == Whose::Learner && !blocking {
         remember(root, &report, &digests);
         let checked: Vec<u32> = exercises.iter().map(|exercise| exercise.number).collect();
         report.next = Store::of(root).read().value.after(&course, &checked).cloned();
@@ -43,6 +51,11 @@ pub fn run(root: &Path, arguments: &CheckArguments) -> anyhow::Result<Exit> {
         return Ok(Exit::of_outcomes(report.outcomes()));
     }
     tell(root, &report, points.as_ref(), &arguments.written)
+}
+
+/// Whether the driver makes launches wait.
+fn launches_block() -> bool {
+    std::env::var("CUDA_LAUNCH_BLOCKING").is_ok_and(|value| value == "1")
 }
 
 /// Sees to it that points name cases that there are.

@@ -84,6 +84,12 @@ fn explain(course: &Course, diagnosis: &Diagnosis) -> String {
     let using = match using[..] {
         // The ones that the supervisor gives, or the harness.
         [] => "any exercise can get it".to_owned(),
+        _ if names(&course.root.join("harness/grade/src"), diagnosis)
+            || names(&course.root.join("harness/src"), diagnosis) =>
+        {
+            // What exercises share gives it without being asked for it by name.
+            format!("{}; others can give it, too", using.join(", "))
+        }
         _ => using.join(", "),
     };
     let mut lines = vec![
@@ -97,17 +103,23 @@ fn explain(course: &Course, diagnosis: &Diagnosis) -> String {
     lines.join("\n")
 }
 
-/// Whether the cases of an exercise name a diagnosis. The constants are called as the codes are.
+/// Whether an exercise names a diagnosis. The constants are called as the codes are.
 fn uses(course: &Course, exercise: &Exercise, diagnosis: &Diagnosis) -> bool {
-    let constant = diagnosis.code.to_uppercase().replace('-', "_");
     let folder = course.root.join("exercises").join(&exercise.folder).join("tests");
-    let cases = sources::read(&folder).unwrap_or_default();
+    exercise.intended.iter().any(|i| i.diagnosis.as_deref() == Some(diagnosis.code))
+        || names(&folder, diagnosis)
+}
+
+/// Whether sources in a folder name it, but for the table itself.
+fn names(folder: &Path, diagnosis: &Diagnosis) -> bool {
+    let constant = diagnosis.code.to_uppercase().replace('-', "_");
     let named = |text: &str| {
         let word = |c: char| !c.is_alphanumeric() && c != '_';
         text.split(word).any(|word| word == constant)
     };
-    exercise.intended.iter().any(|i| i.diagnosis.as_deref() == Some(diagnosis.code))
-        || cases.values().any(|bytes| named(&String::from_utf8_lossy(bytes)))
+    let sources = sources::read(folder).unwrap_or_default();
+    let sources = sources.iter().filter(|(path, _)| !path.ends_with("diagnosis.rs"));
+    sources.into_iter().any(|(_, bytes)| named(&String::from_utf8_lossy(bytes)))
 }
 
 #[cfg(test)]

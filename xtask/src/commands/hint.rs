@@ -22,7 +22,8 @@ pub fn run(root: &Path, arguments: &HintArguments) -> anyhow::Result<Exit> {
             None => return next::say(root, &course),
         },
     };
-    let (hint, remark) = reveal(root, exercise);
+    let more = format!("`cargo xtask hint {}`", exercise.number);
+    let (hint, remark) = reveal(root, exercise, &more);
     if let Some(remark) = remark {
         warn(&remark);
     }
@@ -30,8 +31,9 @@ pub fn run(root: &Path, arguments: &HintArguments) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Reveals one more hint and remembers that; the second is what has to be said besides.
-pub fn reveal(root: &Path, exercise: &Exercise) -> (String, Option<String>) {
+/// Reveals one more hint and remembers that; the second is what has to be said besides. `more` is how to
+/// get another.
+pub fn reveal(root: &Path, exercise: &Exercise, more: &str) -> (String, Option<String>) {
     let all = exercise.hints.len();
     let store = Store::of(root);
     let one_more = store.update(|state| {
@@ -41,17 +43,17 @@ pub fn reveal(root: &Path, exercise: &Exercise) -> (String, Option<String>) {
         before
     });
     match one_more {
-        Ok(told) => (render(exercise, told.value), told.remark),
+        Ok(told) => (render(exercise, told.value, more), told.remark),
         Err(error) => {
             let before = store.read().value.of(&exercise.name).hints.min(all);
             let remark = format!("that you have seen this hint is not remembered: {error:#}");
-            (render(exercise, before), Some(remark))
+            (render(exercise, before, more), Some(remark))
         }
     }
 }
 
 /// The hint after the first `before`; all of them, once all have been shown.
-fn render(exercise: &Exercise, before: usize) -> String {
+fn render(exercise: &Exercise, before: usize, more: &str) -> String {
     let all = exercise.hints.len();
     let (label, number) = (exercise.label(), exercise.number);
     if all == 0 {
@@ -66,9 +68,11 @@ fn render(exercise: &Exercise, before: usize) -> String {
         return format!("{label}: these are all the hints.\n{hints}");
     }
     let left = match all - before - 1 {
-        0 => "That was the last one.".to_owned(),
-        1 => format!("One is left: `cargo xtask hint {number}` shows it."),
-        left => format!("{left} are left: `cargo xtask hint {number}` shows the next."),
+        0 => format!(
+            "That was the last one. `cargo xtask solution {number} --spoil` shows one way to do it."
+        ),
+        1 => format!("One is left: {more} shows it."),
+        left => format!("{left} are left: {more} shows the next."),
     };
     format!("{label}\n{}{left}\n", line(before))
 }

@@ -30,7 +30,7 @@ pub fn run(root: &Path, arguments: &NextArguments) -> anyhow::Result<Exit> {
 pub fn say(root: &Path, course: &Course) -> anyhow::Result<Exit> {
     let state = Store::of(root).read().aloud();
     let text = match state.next(course) {
-        Some(exercise) => begin(exercise),
+        Some(exercise) => begin(exercise, false),
         None => wrapped(
             "All exercises have passed. `cargo xtask check` says how far you are from the \
              completion criterion; `cargo xtask solution NAME` shows another way to each.\n",
@@ -41,18 +41,25 @@ pub fn say(root: &Path, course: &Course) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// How to begin with an exercise.
-pub fn begin(exercise: &Exercise) -> String {
+/// How to begin with an exercise; a watch grades it without being asked.
+pub fn begin(exercise: &Exercise, watched: bool) -> String {
     let folder = format!("exercises/{}", exercise.folder);
     let number = exercise.number;
-    [
+    let rest = match watched {
+        true => vec![
+            labelled("  grade  ", "it is graded on every save"),
+            labelled("  stuck  ", "press h"),
+        ],
+        false => vec![
+            labelled("  grade  ", &format!("cargo xtask watch {number}   on every save, or")),
+            labelled("         ", &format!("cargo xtask check {number}   once")),
+            labelled("  stuck  ", &format!("cargo xtask hint {number}")),
+        ],
+    };
+    let first = [
         wrapped(&format!("{}: {}", exercise.label(), exercise.title), ""),
         labelled("  read   ", &format!("{folder}/README.md")),
         labelled("  edit   ", &format!("{folder}/src/lib.rs")),
-        labelled("  grade  ", &format!("cargo xtask watch {number}   on every save, or")),
-        labelled("         ", &format!("cargo xtask check {number}   once")),
-        labelled("  stuck  ", &format!("cargo xtask hint {number}")),
-        String::new(),
-    ]
-    .join("\n")
+    ];
+    [&first[..], &rest, &[String::new()]].concat().join("\n")
 }

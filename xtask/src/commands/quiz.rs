@@ -98,16 +98,21 @@ pub fn run(root: &Path, arguments: &QuizArguments) -> anyhow::Result<Exit> {
             score.right += usize::from(right);
         }
     }
-    say_score();
+    say_score("");
     Ok(Exit::Success)
 }
 
-/// Says how the sitting in progress went, once.
-pub fn say_score() {
+/// Says how the sitting in progress went, when it is interrupted.
+pub fn interrupt() {
+    say_score("\n");
+}
+
+/// Says it once, behind what ends the line before.
+fn say_score(before: &str) {
     let Some(score) = set(None) else { return };
     let Score { right, asked, seed } = score;
     let again = format!("`cargo xtask quiz --seed {seed}` asks the same again.");
-    let said = format!("Score: {right} of {asked} right. {again}\n");
+    let said = format!("{before}Score: {right} of {asked} right. {again}\n");
     // Whoever does not read this any more does not miss it.
     let _ = text::print(&said);
 }
@@ -241,7 +246,14 @@ fn read(line: &str, quiz: &Quiz) -> Typed {
     }
     let last = quiz.body.len();
     let mut lines = BTreeSet::new();
-    for word in words {
+    // `2-4` is two lines where two are asked for; else it might be three.
+    let pair = |word: &'_ str| match word.split_once('-') {
+        Some((one, two)) if quiz.question == Question::Wait && !one.is_empty() => {
+            vec![one.to_owned(), two.to_owned()]
+        }
+        _ => vec![word.to_owned()],
+    };
+    for word in words.into_iter().flat_map(pair) {
         match word.parse() {
             Ok(line) if (1..=last).contains(&line) => lines.insert(line),
             _ => {
@@ -335,6 +347,8 @@ mod tests {
         }
         let wait = quiz(Question::Wait);
         assert_eq!(read("3 1", &wait), lines(&[1, 3]));
+        assert_eq!(read("1-3", &wait), lines(&[1, 3]));
+        assert!(matches!(read("1-3", &holding), Typed::Wrong(_)));
         assert_eq!(read("none", &wait), lines(&[]));
         for typed in ["1", "1 2 3", "2 2"] {
             assert!(matches!(read(typed, &wait), Typed::Wrong(_)), "{typed:?}");

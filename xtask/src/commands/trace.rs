@@ -54,6 +54,10 @@ pub fn run(root: &Path, arguments: &TraceArguments) -> anyhow::Result<Exit> {
 fn trace_file(path: &Path) -> anyhow::Result<Option<(&Path, Vec<u8>)>> {
     let is_named_so = path.extension().is_some_and(|extension| extension == "trace");
     if !path.is_file() && !is_named_so {
+        // No exercise's name or number has a dot in it.
+        if !path.exists() && path.extension().is_some() {
+            anyhow::bail!(UsageError(format!("there is no file {}", path.display())));
+        }
         return Ok(None);
     }
     let bytes = fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;

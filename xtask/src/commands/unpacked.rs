@@ -17,7 +17,7 @@ use crate::exit::{Exit, UsageError};
 use crate::grading::{self, Graded, Part, Whose, grade_parts, supervisor};
 use crate::points::Points;
 use crate::progress::Progress;
-use crate::report::{Report, Submitted, human};
+use crate::report::{self, Report, Submitted, human};
 use crate::submission::class::ClassRun;
 use crate::submission::disk;
 use crate::submission::room::{self, Room};
@@ -28,6 +28,7 @@ use crate::text::warn;
 /// # Errors
 /// Where the bundle is not whole, or has not what was asked for.
 pub fn run(folder: &Path, arguments: &BundledCheck) -> anyhow::Result<Exit> {
+    report::check_files(&arguments.written.also)?;
     let bundle = Unpacked::open(folder)?;
     let course = Course::read(&folder.join("course"))?;
     let points = arguments.points.as_ref().map(|file| Points::read(file, &course)).transpose()?;

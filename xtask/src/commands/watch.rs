@@ -39,7 +39,7 @@ const GRACE: Duration = Duration::from_secs(3);
 const TICK: Duration = Duration::from_millis(500);
 
 /// What is said while not everything was built before.
-const SLOW: &str = "a first build takes a minute or two";
+const SLOW: &str = "a first build takes some minutes";
 
 /// What happens.
 enum Event {
@@ -111,6 +111,7 @@ pub fn run(root: &Path, arguments: &WatchArguments) -> anyhow::Result<Exit> {
         slow: None,
         running: None,
         again: false,
+        saved: false,
         digest: None,
         touched: None,
         status: Status::TakingOver(Arc::default()),
@@ -156,6 +157,8 @@ struct Watch<'a> {
     running: Option<Check>,
     /// Whether another check begins when the running one is over.
     again: bool,
+    /// Whether the learner saved since the last report, and so waits for the next.
+    saved: bool,
     /// What the last check was about.
     digest: Option<String>,
     /// When to look whether the sources have changed.
@@ -203,6 +206,7 @@ impl Watch<'_> {
                 self.touched = None;
                 // Editors write more than the file, and may write it as it was.
                 if self.sources() != self.digest {
+                    self.saved = true;
                     self.check()?;
                 }
             }
@@ -280,6 +284,10 @@ impl Watch<'_> {
         self.slow = None;
         self.report = ended.text;
         self.top = 0;
+        // Whoever saved wants to see what came of it, not a hint any more.
+        if std::mem::take(&mut self.saved) && matches!(self.overlay, Some(Overlay::Text(_))) {
+            self.overlay = None;
+        }
         let seconds = match self.status {
             Status::Checking(since) => since.elapsed().as_secs_f64(),
             _ => 0.0,
@@ -315,7 +323,7 @@ impl Watch<'_> {
         match key.code {
             KeyCode::Char('q') => return Ok(Then::End(Exit::Success)),
             KeyCode::Char('h') => {
-                let (text, remark) = hint::reveal(self.root, self.exercise);
+                let (text, remark) = hint::reveal(self.root, self.exercise, "`h`");
                 self.show(text, remark);
             }
             KeyCode::Char('l') => {
@@ -332,6 +340,7 @@ impl Watch<'_> {
             KeyCode::PageDown | KeyCode::Char(' ') => self.top += page,
             KeyCode::PageUp => self.top = self.top.saturating_sub(page),
             KeyCode::Home => self.top = 0,
+            KeyCode::End => self.top = usize::MAX,
             _ => {}
         }
         Ok(Then::GoOn)
@@ -374,7 +383,7 @@ impl Watch<'_> {
             self.exercise = exercise;
             self.checks = 0;
             self.report.clear();
-            self.show(next::begin(exercise), None);
+            self.show(next::begin(exercise, true), None);
             self.check()?;
         }
         Ok(())

@@ -20,7 +20,7 @@ const EXERCISES: &[(&str, &[u8], &str)] = &[
         "does not compile does-not-compile exercises/03_broken/src/lib.rs:3",
     ),
     ("comments", b"// pub fn answer() -> u32 {\n//     42\n// }\n", "not done function-missing -"),
-    ("empty", b"\n", "does not compile does-not-compile -"),
+    ("empty", b"\n", "does not compile source-missing -"),
     (
         "signature",
         b"//! An answer.\npub fn answer(of: u32) -> u32 {\n    of\n}\n",
@@ -169,4 +169,42 @@ fn a_workspace_that_cargo_rejects_is_the_graders_trouble() {
 
 fn array(value: &Value) -> &[Value] {
     value.as_array().expect("it is an array")
+}
+
+#[test]
+fn a_source_that_is_gone_is_said_to_be_gone() {
+    let root = workspace::workspace(["exercises"], &[("sum", RIGHT)]);
+    std::fs::remove_file(root.path().join("exercises/01_sum/src/lib.rs")).expect("it was there");
+    let output = xtask(root.path(), &["check", "1", "--format", "json"]);
+    let document = document(&output);
+    let exercise = &document["exercises"][0];
+    assert_eq!(exercise["cases"][0]["diagnosis"], "source-missing", "{document}");
+    assert_eq!(exercise["cases"][0]["message"], "src/lib.rs is not there");
+}
+
+#[test]
+fn blocking_launches_are_told_of_and_not_remembered() {
+    let root = workspace::workspace(["exercises"], &[("sum", RIGHT)]);
+    let run = |blocking: &str| {
+        let mut command = command(root.path(), &["check", "1"]);
+        command.env("CUDA_LAUNCH_BLOCKING", blocking).output().expect("xtask runs")
+    };
+    let list = || workspace::said(root.path(), &["list"]).0;
+    let blocked = run("1");
+    let warned = String::from_utf8_lossy(&blocked.stderr).contains("CUDA_LAUNCH_BLOCKING is set");
+    assert!(warned, "{blocked:?}");
+    assert!(list().contains("not checked"), "{}", list());
+    let free = run("0");
+    assert!(!String::from_utf8_lossy(&free.stderr).contains("CUDA_LAUNCH_BLOCKING"));
+    assert!(list().contains("passed"), "{}", list());
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_refused_before_anything_is_graded() {
+    let root = workspace::workspace(["exercises"], &[("sum", RIGHT)]);
+    let output = xtask(root.path(), &["check", "1", "--also", "json=nowhere/report.json"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(output.stdout.is_empty());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("there is no folder nowhere"), "{said}");
 }

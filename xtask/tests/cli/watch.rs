@@ -49,12 +49,20 @@ fn from_a_save_to_a_verdict_to_the_next_exercise() {
     terminal.wait_for("hint 1 of 3: think");
     terminal.press("h");
     terminal.wait_for("hint 2 of 3: add");
+    terminal.wait_for("One is left: `h` shows it.");
+    // To the last column.
     terminal.press(" ");
+    terminal.wait_for("0 of 1 passed");
+
+    // What came of a save takes the place of a hint.
+    terminal.press("h");
+    terminal.wait_for("hint 3 of 3: six times seven");
+    write(root, SOURCE, b"//! An answer.\npub fn answer() -> u32 {\n    40\n}\n");
     terminal.wait_for("wrong[wrong-value]: it is not 42");
 
     write(root, SOURCE, RIGHT);
     terminal.wait_for("Press n to go on with 02 product.");
-    assert!(terminal.screen().contains("2nd run: passed"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("3rd run: passed"), "{}", terminal.screen());
     terminal.press("l");
     terminal.wait_for("1 of 2 exercises passed.");
     terminal.press("n");

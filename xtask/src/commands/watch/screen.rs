@@ -107,9 +107,13 @@ impl Screen {
                 true => (*line).to_owned(),
                 false => anstream::adapter::strip_str(line).to_string(),
             };
-            queue!(out, MoveTo(0, u16::try_from(row).unwrap_or(u16::MAX)))?;
+            // Cleared before: behind a line that fills its row the cursor stands on the last column.
+            queue!(
+                out,
+                MoveTo(0, u16::try_from(row).unwrap_or(u16::MAX)),
+                Clear(ClearType::UntilNewLine)
+            )?;
             write!(out, "{line}\x1b[0m")?;
-            queue!(out, Clear(ClearType::UntilNewLine))?;
         }
         queue!(out, EndSynchronizedUpdate)?;
         let mut stdout = stdout().lock();
