@@ -10,7 +10,7 @@ use std::path::Path;
 use clap::CommandFactory;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap_complete::Shell;
-use streamlings_grade::diagnosis;
+use streamlings_grade::{Outcome, diagnosis};
 
 use crate::cli::{Cli, CompletionsArguments};
 use crate::course::Course;
@@ -64,6 +64,10 @@ fn with_names(course: &Course) -> clap::Command {
     let exercises = exercises.map(|e| PossibleValue::new(kept(&e.name)).help(kept(&e.title)));
     let exercises = PossibleValuesParser::new(exercises);
     let codes = diagnosis::ALL.iter().map(|d| PossibleValue::new(d.code).help(d.title));
+    // Outcomes of one word, unless a diagnosis has the same.
+    let words = Outcome::ALL.into_iter().map(Outcome::word);
+    let words = words.filter(|word| !word.contains(' ') && diagnosis::find(word).is_none());
+    let codes = codes.chain(words.map(|word| PossibleValue::new(word).help("an outcome")));
     let codes = PossibleValuesParser::new(codes);
     let mut command = Cli::command();
     for name in ["check", "watch", "hint", "solution", "trace", "reset", "verify", "bundle"] {
