@@ -10,6 +10,7 @@
 
 pub mod class;
 pub mod disk;
+mod early;
 pub mod handed_in;
 pub mod kit;
 pub mod results;
@@ -115,7 +116,8 @@ impl<'a> Grading<'a> {
     /// Where the grader itself cannot go on: its scratch folder cannot be written.
     pub fn grade(&self, folder: &Path, progress: &Progress) -> anyhow::Result<Report> {
         let handed_in = HandedIn::find(self.course, folder)?;
-        let room = Room::make(self.kit.folder(), &handed_in.name)?;
+        let room = Room::make(self.kit.folder(), &handed_in.listed)?;
+        room.clear()?;
         let mut exercises = Vec::new();
         for exercise in &self.exercises {
             progress.say(format!("{}: {}", handed_in.name, exercise.label()));
@@ -154,7 +156,10 @@ impl<'a> Grading<'a> {
         let graded = match self.build(exercise, room)? {
             Part::Program(program) => {
                 let supervisor = room.confine(&self.supervisor, self.device.as_ref());
-                Graded::run(exercise, cases, &program, &supervisor, self.disk, progress)
+                let graded =
+                    Graded::run(exercise, cases, &program, &supervisor, self.disk, progress);
+                room.tidy_up();
+                graded
             }
             Part::Settled(graded) => graded,
         };

@@ -52,6 +52,11 @@ pub fn limited<T>(folder: &Path, limit: u64, run: impl FnOnce() -> T) -> (T, Opt
     })
 }
 
+/// The bytes that the files in a folder take.
+pub fn in_folder(folder: &Path) -> u64 {
+    named(folder, &mut BTreeSet::new())
+}
+
 /// Empties the folders in this one, so that the next case may write again.
 pub fn clear(folder: &Path) {
     let inner = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
