@@ -423,3 +423,30 @@ fn own_flags(root: &Path) -> anyhow::Result<Vec<String>> {
         _ => Vec::new(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kit_that_was_changed_says_nothing_of_a_submission() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let library = folder.path().join("liba.rlib");
+        std::fs::write(&library, "a library").expect("it can be written");
+        let kit = Kit {
+            folder: folder.path().to_owned(),
+            libraries: folder.path().to_owned(),
+            rustc: library.clone(),
+            read: Vec::new(),
+            flags: Vec::new(),
+            put: vec![(library.clone(), 9)],
+            _lock: lock(folder.path()).expect("nobody else has it"),
+            exercises: BTreeMap::new(),
+        };
+        assert!(kit.is_whole());
+        std::fs::write(&library, "another library").expect("it can be written");
+        assert!(!kit.is_whole());
+        std::fs::remove_file(&library).expect("it is there");
+        assert!(!kit.is_whole());
+    }
+}

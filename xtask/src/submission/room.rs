@@ -57,8 +57,13 @@ impl Room {
         }
     }
 
-    /// Takes out what programs have left behind, if it is more than a driver's cache has a use for.
+    /// Takes out what was built, which is large and needed no more, and what programs have left behind,
+    /// if it is more than a driver's cache has a use for.
     pub fn tidy_up(&self) {
+        for entry in self.built().read_dir().into_iter().flatten().flatten() {
+            // The next build replaces it anyway.
+            let _ = std::fs::remove_file(entry.path());
+        }
         let temporary = self.folder.join("temporary");
         if disk::in_folder(&temporary) > KEPT {
             disk::clear(&temporary);
@@ -233,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_cache_stays_and_a_large_one_goes() {
+    fn a_small_cache_stays_and_what_is_large_goes() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let room = Room::make(folder.path(), OsStr::new("ada")).expect("it can be made");
         let cache = room.folder().join("temporary/cuda");
@@ -243,7 +248,9 @@ mod tests {
             room.tidy_up();
             cache.join(name).exists()
         };
+        std::fs::write(room.built().join("program"), "").expect("it can be written");
         assert!(write("small", 1 << 20));
+        assert!(!room.built().join("program").exists());
         assert!(!write("large", KEPT as usize));
         assert!(cache.exists() && !cache.join("small").exists());
     }
