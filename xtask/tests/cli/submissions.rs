@@ -220,14 +220,15 @@ fn a_second_run_waits_for_the_first() {
     let file = File::create(folder.join("lock")).expect("it can be made");
     let first = Flock::lock(file, FlockArg::LockExclusive).expect("nobody else has it");
     let ada = class.path().join("ada");
-    let mut second = command(course.path(), &["check", "1", "--submission"])
-        .arg(&ada)
+    let ada = ada.to_str().expect("it is UTF-8");
+    let mut second = command(course.path(), &["check", "1", "--submission", ada])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .expect("xtask runs");
     let mut said = BufReader::new(second.stderr.take().expect("it is a pipe")).lines();
-    let waits = said.find(|line| line.as_ref().is_ok_and(|line| line.contains("waiting for it")));
+    let waits =
+        said.find(|line| line.as_ref().is_ok_and(|line| line.contains("another run grades")));
     assert!(waits.is_some());
     assert_eq!(second.try_wait().expect("it is our child"), None);
     drop(first);
@@ -271,8 +272,9 @@ pub fn answer() -> u32 {
     let course = workspace(["exercises"], &[("one", WRONG)]);
     let class = tempfile::tempdir().expect("a temporary folder");
     write(class.path(), "ada/01_one/src/lib.rs", ASKS);
-    let mut direct = command(course.path(), &["check", "--submission"]);
-    direct.arg(class.path().join("ada"));
+    let ada = class.path().join("ada");
+    let ada = ada.to_str().expect("it is UTF-8");
+    let direct = command(course.path(), &["check", "--submission", ada]);
     let script = "exec 7</dev/null 8>/dev/null; exec \"$@\"";
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", script, "sh"]).arg(direct.get_program()).args(direct.get_args());
