@@ -156,13 +156,11 @@ impl<'a> Grading<'a> {
         let graded = match self.build(exercise, room)? {
             Part::Program(program) => {
                 let supervisor = room.confine(&self.supervisor, self.device.as_ref());
-                let graded =
-                    Graded::run(exercise, cases, &program, &supervisor, self.disk, progress);
-                room.tidy_up();
-                graded
+                Graded::run(exercise, cases, &program, &supervisor, self.disk, progress)
             }
             Part::Settled(graded) => graded,
         };
+        room.tidy_up();
         let report = report(graded.clone());
         self.results.keep(&key, &graded)?;
         Ok(report)

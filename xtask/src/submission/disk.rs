@@ -62,10 +62,19 @@ pub fn clear(folder: &Path) {
     let inner = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in inner(folder).flat_map(|entry| inner(&entry.path())) {
         // What cannot be removed goes on counting.
-        let _ = match entry.file_type() {
-            Ok(kind) if kind.is_dir() => fs::remove_dir_all(entry.path()),
-            _ => fs::remove_file(entry.path()),
-        };
+        let _ = remove(&entry);
+    }
+}
+
+/// Removes a file, or a folder with all that is in it.
+///
+/// # Errors
+/// The file system's.
+pub fn remove(entry: &fs::DirEntry) -> std::io::Result<()> {
+    if entry.file_type()?.is_dir() {
+        fs::remove_dir_all(entry.path())
+    } else {
+        fs::remove_file(entry.path())
     }
 }
 

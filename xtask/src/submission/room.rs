@@ -62,7 +62,7 @@ impl Room {
     pub fn tidy_up(&self) {
         for entry in self.built().read_dir().into_iter().flatten().flatten() {
             // The next build replaces it anyway.
-            let _ = std::fs::remove_file(entry.path());
+            let _ = disk::remove(&entry);
         }
         let temporary = self.folder.join("temporary");
         if disk::in_folder(&temporary) > KEPT {
