@@ -16,6 +16,7 @@ pub mod kit;
 pub mod results;
 pub mod room;
 pub mod sources;
+mod taken_in;
 
 use std::path::Path;
 

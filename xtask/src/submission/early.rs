@@ -17,8 +17,6 @@ const NAMES: &[&str] = &[
     "link_section",
     "no_mangle",
     "export_name",
-    "ctor",
-    "dtor",
 ];
 const LINK: &str = "link";
 /// What `#[link]` has in its brackets.

@@ -23,9 +23,9 @@ use streamlings_grade::supervise::{Captured, Supervisor};
 use streamlings_grade::{Finding, diagnosis};
 use streamlings_trace::Device;
 
-use super::disk;
 use super::room::Room;
 use super::sources::hex;
+use super::{disk, taken_in};
 use crate::build::{self, NotBuilt, Package};
 use crate::course::{Course, Exercise};
 use crate::grading::{Whose, describe};
@@ -239,13 +239,14 @@ impl Kit {
         let folder = format!("exercises/{}", exercise.folder);
         let built = room.built();
         let library = built.join(format!("lib{}.rlib", exercise.name));
+        let list = built.join(format!("{}.d", exercise.name));
         let program = built.join(format!("grade-{}", exercise.name));
-        for old in [&library, &program] {
+        for old in [&library, &list, &program] {
             if old.exists() {
                 std::fs::remove_file(old)?;
             }
         }
-        let common = |name: &str, source: &str, kind: &str, to: &Path| {
+        let common = |name: &str, source: &str, kind: &str| {
             let mut arguments: Vec<OsString> =
                 ["--error-format=json", "--json=diagnostic-rendered-ansi"]
                     .map(OsString::from)
@@ -257,7 +258,7 @@ impl Kit {
                 kind.into(),
             ]);
             arguments.extend(["--edition".into(), part.edition.clone().into()]);
-            arguments.extend([format!("{folder}/{source}").into(), "-o".into(), to.into()]);
+            arguments.push(format!("{folder}/{source}").into());
             arguments.extend(part.profile.iter().chain(&self.flags).chain(&part.externs).cloned());
             arguments
         };
@@ -289,12 +290,21 @@ impl Kit {
             }
         };
 
-        let arguments = common(&exercise.name, "src/lib.rs", "lib", &library);
+        let mut arguments = common(&exercise.name, "src/lib.rs", "lib");
+        arguments.extend(["--emit=dep-info,link".into(), "--out-dir".into(), built.into()]);
         let ran = self.run(&rustc, room, &arguments)?;
         if !ran.success {
             return Ok(Err(not_built(ran, true)));
         }
-        let mut arguments = common("grade", "tests/grade.rs", "bin", &program);
+        let list = String::from_utf8_lossy(&std::fs::read(list)?).into_owned();
+        let src = room.workspace().join(&folder).join("src");
+        if let Some(file) = taken_in::from_outside(&list, &room.workspace(), &src) {
+            let why = format!("src/ takes in {}, which is not in it", file.display());
+            let finding = Finding::new(diagnosis::REFUSED, why);
+            return Ok(Err(NotBuilt::Learner(Box::new(finding), ran.said)));
+        }
+        let mut arguments = common("grade", "tests/grade.rs", "bin");
+        arguments.extend(["-o".into(), program.clone().into()]);
         arguments.extend(["--cfg".into(), "test".into(), "--extern".into()]);
         arguments.push(joined(&format!("{}=", exercise.name), &library));
         let ran = self.run(&rustc, room, &arguments)?;

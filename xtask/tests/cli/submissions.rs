@@ -305,6 +305,7 @@ pub fn answer() -> u32 {
     write(class.path(), "unlinked/one/src/lib.rs", unlinked);
     let output = grade(course.path(), class.path(), &["--format", "json"]);
     let found = outcomes(&output);
+    assert_eq!(found.len(), 2);
     for ((name, got, report), wanted) in found.iter().zip([
         "rustc says more than is kept of it",
         "it compiles and does not link: `nowhere_to_be_found` is declared and nowhere defined",
@@ -313,7 +314,25 @@ pub fn answer() -> u32 {
         assert!(report.contains(wanted), "{name}: {report:.1000}");
         assert!(report.contains("\"does-not-compile\""), "{name}: {report:.1000}");
     }
-    assert_eq!(found.len(), 2);
+}
+
+#[test]
+fn sources_from_elsewhere_are_refused() {
+    let course = workspace(["exercises"], &[("one", WRONG)]);
+    let class = tempfile::tempdir().expect("a temporary folder");
+    let takes = |file: &str| {
+        let text =
+            "//! An answer.\npub fn answer() -> u32 { include_bytes!(\"FILE\").len() as u32 }\n";
+        text.replace("FILE", file)
+    };
+    write(class.path(), "ada/one/src/lib.rs", takes("deep er/bytes").as_bytes());
+    write(class.path(), "ada/one/src/deep er/bytes", &[0; 42]);
+    write(class.path(), "bob/one/src/lib.rs", takes("/usr/bin/env").as_bytes());
+    let output = grade(course.path(), class.path(), &["--format", "json"]);
+    let found = outcomes(&output);
+    let got: Vec<_> = found.iter().map(|(name, got, _)| format!("{name} {got}")).collect();
+    assert_eq!(got, ["ada passed", "bob refused"]);
+    assert!(found[1].2.contains("src/ takes in /usr/bin/env, which is not in it"), "{output:?}");
 }
 
 #[test]
