@@ -182,10 +182,16 @@ impl Built {
 
 /// What rustc's errors, of which there is one at least, mean for whoever wrote this source.
 pub fn not_built(source: &Path, errors: &[Error]) -> NotBuilt {
-    NotBuilt::Learner(
-        Box::new(explain(source, errors)),
-        errors.iter().map(|error| rendered(&error.diagnostic)).collect(),
-    )
+    let said = errors.iter().map(|error| rendered(&error.diagnostic)).collect();
+    // Nobody's code can say this of the cases' program.
+    let without_linker = |error: &Error| {
+        let message = &error.diagnostic.message;
+        !error.in_library && message.starts_with("linker `") && message.ends_with("` not found")
+    };
+    if errors.iter().any(without_linker) {
+        return NotBuilt::Grader(said);
+    }
+    NotBuilt::Learner(Box::new(explain(source, errors)), said)
 }
 
 /// Whether a message is an error, and not a count of them.
@@ -213,6 +219,9 @@ fn explain(source: &Path, errors: &[Error]) -> Finding {
     if !source.is_file() {
         return Finding::new(diagnosis::SOURCE_MISSING, "src/lib.rs is not there");
     }
+    if message.starts_with("linking with ") {
+        return Finding::new(diagnosis::DOES_NOT_COMPILE, not_linked(&first.diagnostic));
+    }
     // The library compiles, and the grading cases do not find in it what they call.
     if is_empty(source) {
         return Finding::new(diagnosis::SOURCE_MISSING, "src/lib.rs is empty");
@@ -223,6 +232,25 @@ fn explain(source: &Path, errors: &[Error]) -> Finding {
             Finding::new(diagnosis::FUNCTION_MISSING, format!("rustc, of the cases: {message}"))
         }
         _ => Finding::new(diagnosis::SIGNATURE_CHANGED, format!("rustc, of the cases: {message}")),
+    }
+}
+
+/// What a linker's error means: as a rule, that a function is declared and is nowhere.
+fn not_linked(diagnostic: &Diagnostic) -> String {
+    let said = std::iter::once(&diagnostic.message)
+        .chain(diagnostic.children.iter().map(|child| &child.message));
+    let missing = said.flat_map(|text| text.lines()).find_map(|line| {
+        let rest = ["undefined symbol: ", "undefined reference to "]
+            .iter()
+            .find_map(|phrase| Some(line.split_once(phrase)?.1))?;
+        let name = rest.trim_matches(|c: char| !(c.is_alphanumeric() || c == '_'));
+        Some(name.to_owned())
+    });
+    match missing {
+        Some(name) => {
+            format!("it compiles and does not link: `{name}` is declared and nowhere defined")
+        }
+        None => "it compiles, and the linker rejects it".to_owned(),
     }
 }
 

@@ -22,6 +22,9 @@ use streamlings_grade::Outcome;
 use crate::course::Course;
 use crate::report::{CaseReport, ExerciseReport, Report};
 
+/// What a case can be worth: sums of it are exact enough to be shown.
+const MOST: f64 = 1e6;
+
 /// What cases are worth.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Points {
@@ -109,14 +112,23 @@ impl Points {
     }
 
     fn parse(text: &str) -> Result<Points, String> {
+        let table: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
+        let is_known = |name: &str| ["required", "optional"].contains(&name);
+        if let Some((name, _)) =
+            table.iter().find(|(name, value)| !is_known(name) && !value.is_table())
+        {
+            return Err(format!(
+                "there is no `{name}`; give `required`, `optional`, or a case below its exercise's `[name]`"
+            ));
+        }
         let points: Points = toml::from_str(text).map_err(|error| error.to_string())?;
         let cases = points.exercises.values().flatten();
         let cases = cases.map(|(name, worth)| (name.as_str(), *worth));
         let all = [("required", points.required), ("optional", points.optional)];
-        let wrong = |worth: f64| !worth.is_finite() || worth < 0.0;
+        let wrong = |worth: f64| !(0.0..=MOST).contains(&worth);
         let wrong = all.into_iter().chain(cases).find(|(_, worth)| wrong(*worth));
         if let Some((name, worth)) = wrong {
-            return Err(format!("`{name}` cannot be worth {worth}"));
+            return Err(format!("`{name}` cannot be worth {worth}, only 0 to {MOST}"));
         }
         Ok(points)
     }
@@ -214,7 +226,10 @@ mod tests {
             ("[a]\none = -1", "`one` cannot be worth -1"),
             ("required = nan", "`required` cannot be worth NaN"),
             ("[a]\none = 'much'", "invalid type: string \"much\", expected f64"),
-            ("a = 3", "expected a map"),
+            ("a = 3", "there is no `a`; give `required`, `optional`, or"),
+            ("requird = 2", "there is no `requird`"),
+            ("required = inf", "`required` cannot be worth inf, only 0 to 1000000"),
+            ("[a]\none = 1e7", "`one` cannot be worth 10000000"),
         ] {
             let error = Points::parse(text).expect_err("it is wrong");
             assert!(error.contains(why), "{text}: {error}");

@@ -10,11 +10,13 @@
 
 pub mod class;
 pub mod disk;
+mod early;
 pub mod handed_in;
 pub mod kit;
 pub mod results;
 pub mod room;
 pub mod sources;
+mod taken_in;
 
 use std::path::Path;
 
@@ -115,7 +117,8 @@ impl<'a> Grading<'a> {
     /// Where the grader itself cannot go on: its scratch folder cannot be written.
     pub fn grade(&self, folder: &Path, progress: &Progress) -> anyhow::Result<Report> {
         let handed_in = HandedIn::find(self.course, folder)?;
-        let room = Room::make(self.kit.folder(), &handed_in.name)?;
+        let room = Room::make(self.kit.folder(), &handed_in.listed)?;
+        room.clear()?;
         let mut exercises = Vec::new();
         for exercise in &self.exercises {
             progress.say(format!("{}: {}", handed_in.name, exercise.label()));
@@ -158,6 +161,7 @@ impl<'a> Grading<'a> {
             }
             Part::Settled(graded) => graded,
         };
+        room.tidy_up();
         let report = report(graded.clone());
         self.results.keep(&key, &graded)?;
         Ok(report)

@@ -23,5 +23,6 @@ streamlings::grade::mutants! {
     misspelt "misspelt.rs": "snippets" => NOT_A_MARK;
     on_its_own_line "on_its_own_line.rs": "snippets" => NOT_A_MARK;
     line_removed "line_removed.rs": "snippets" => SNIPPET_CHANGED;
+    other_format "other_format.rs": "snippets" => SNIPPET_CHANGED;
     snippet_replaced "snippet_replaced.rs": "snippets" => SNIPPET_CHANGED;
 }

@@ -15,7 +15,7 @@ use crate::course::{Course, Exercise};
 use crate::exit::{Exit, UsageError};
 use crate::grading::{Graded, Part, Whose, build_parts};
 use crate::progress::Progress;
-use crate::submission::handed_in::HandedIn;
+use crate::submission::handed_in::{HandedIn, listed, shown};
 use crate::submission::room::{self, Room};
 use crate::submission::{Grading, class};
 use crate::text::{self, counted};
@@ -114,7 +114,6 @@ fn of_class(
     let mut built = HashMap::new();
     let mut submissions = Vec::new();
     for folder in folders {
-        let shown = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let member = member(&grading, folder, &mut built, files, &progress);
         // As when they are graded: a fault of the grader's with one submission ends no other's.
         submissions.push(member.unwrap_or_else(|error| {
@@ -124,8 +123,8 @@ fn of_class(
                 (exercise.name.clone(), Part::Settled(Graded::all_as(cases, &finding)))
             };
             Member {
-                folder: Path::new("submissions").join(room::folder_name(&shown)),
-                name: shown,
+                folder: Path::new("submissions").join(room::folder_name(&listed(folder))),
+                name: shown(&listed(folder)),
                 ignored: Vec::new(),
                 exercises: grading.exercises.iter().map(settled).collect(),
             }
@@ -145,8 +144,8 @@ fn member(
     progress: &Progress,
 ) -> anyhow::Result<Member> {
     let handed_in = HandedIn::find(grading.course, folder)?;
-    let room = Room::make(grading.folder(), &handed_in.name)?;
-    let folder = Path::new("submissions").join(room::folder_name(&handed_in.name));
+    let room = Room::make(grading.folder(), &handed_in.listed)?;
+    let folder = Path::new("submissions").join(room::folder_name(&handed_in.listed));
     let mut exercises = BTreeMap::new();
     for exercise in &grading.exercises {
         progress.say(format!("{}: {}", handed_in.name, exercise.label()));

@@ -20,7 +20,7 @@ use crate::progress::Progress;
 use crate::report::{self, Report, Submitted, human};
 use crate::submission::class::ClassRun;
 use crate::submission::disk;
-use crate::submission::room::{self, Room};
+use crate::submission::room::Room;
 use crate::text::warn;
 
 /// Grades what was asked for, and writes the report to standard output.
@@ -34,7 +34,9 @@ pub fn run(folder: &Path, arguments: &BundledCheck) -> anyhow::Result<Exit> {
     let points = arguments.points.as_ref().map(|file| Points::read(file, &course)).transpose()?;
     match &bundle.manifest.content {
         Content::Own { whose, exercises } => {
-            let of_class = !arguments.submission.is_empty() || arguments.share.is_some();
+            let of_class = !arguments.submission.is_empty()
+                || arguments.share.is_some()
+                || arguments.reports.is_some();
             let why = "this bundle holds no submissions, but the exercises of one checkout";
             ensure!(!of_class, UsageError(why.to_owned()));
             let selected = select(&course, &arguments.names, exercises)?;
@@ -161,7 +163,7 @@ fn grade_class(
     run.all(members, |member| {
         let report = class.grade(member);
         if let Some(folder) = reports {
-            let file = folder.join(format!("{}.txt", room::folder_name(&member.name)));
+            let file = folder.join(format!("{}.txt", own_name(member)));
             let text = human::render(&class.sources(member), &report);
             if let Err(error) =
                 std::fs::write(&file, anstream::adapter::strip_str(&text).to_string())
@@ -171,6 +173,11 @@ fn grade_class(
         }
         report
     })
+}
+
+/// A plain name that no other submission of the bundle has.
+fn own_name(member: &Member) -> String {
+    member.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// What the submissions of a bundle have in common.
@@ -223,7 +230,7 @@ impl Class<'_> {
     ) -> Result<Graded, String> {
         match member.exercises.get(&exercise.name) {
             Some(Part::Program(path)) => {
-                let folder = self.rooms.join(room::folder_name(&member.name));
+                let folder = self.rooms.join(own_name(member));
                 let room = Room::around(self.sources(member), folder)
                     .map_err(|error| format!("the scratch folder cannot be made: {error}"))?;
                 let supervisor = room.confine(&self.supervisor, self.device);

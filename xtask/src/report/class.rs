@@ -2,6 +2,7 @@
 
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Value, json};
+use streamlings_grade::diagnosis;
 
 use super::Report;
 use super::markdown::cell;
@@ -53,7 +54,31 @@ pub fn line(report: &Report, points: &Points, seconds: f64) -> String {
     let exercises: Vec<String> =
         exercises.map(|e| format!("{:02} {}", e.number, e.outcome)).collect();
     let score = points.of_report(report);
-    format!("{}: {}; {score} points ({seconds:.1} s)\n", name(report), exercises.join(", "))
+    let name = name(report);
+    let line = format!("{name}: {}; {score} points ({seconds:.1} s)\n", exercises.join(", "));
+    line + &nothing_found(report).map_or(String::new(), |why| format!("{name}: {why}\n"))
+}
+
+/// How many files are named that were not used.
+const NAMED: usize = 3;
+
+/// What a submission has instead, if it has nothing where exercises are.
+fn nothing_found(report: &Report) -> Option<String> {
+    let submission = report.submission.as_ref()?;
+    let mut cases = report.exercises.iter().flat_map(|exercise| &exercise.cases);
+    let is_missing = |code: Option<&str>| code == Some(diagnosis::NOT_HANDED_IN.code);
+    if !cases.all(|case| is_missing(case.verdict.diagnosis.as_deref())) {
+        return None;
+    }
+    let nothing = "nothing was found in the places where exercises are";
+    let files = &submission.ignored;
+    let named = files.iter().take(NAMED).map(|path| path.display().to_string());
+    let named: Vec<String> = named.collect();
+    Some(match files.len().saturating_sub(NAMED) {
+        _ if files.is_empty() => nothing.to_owned(),
+        0 => format!("{nothing}; not used: {}", named.join(", ")),
+        more => format!("{nothing}; not used: {}, and {more} more", named.join(", ")),
+    })
 }
 
 /// The table as a JSON document.

@@ -22,7 +22,12 @@ pub fn document(reports: &[&Report], points: Option<&Points>) -> anyhow::Result<
             document.add_test_suite(suite(report, exercise, points));
         }
     }
-    Ok(document.to_string()?)
+    Ok(document.to_string()?.replace(|c| !is_xml(c), "\u{fffd}"))
+}
+
+/// Whether XML 1.0 has this character at all.
+fn is_xml(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r') || c >= ' ' && !matches!(c, '\u{fffe}' | '\u{ffff}')
 }
 
 fn suite(report: &Report, exercise: &ExerciseReport, points: Option<&Points>) -> TestSuite {

@@ -116,6 +116,16 @@ fn every_outcome_has_its_own_word_in_every_format() {
 }
 
 #[test]
+fn junit_has_only_characters_of_xml() {
+    let verdict =
+        Verdict::failed("c", Finding::new(diagnosis::PANICKED, "so \u{ffff} it \u{fffe}is"));
+    let report = report(vec![exercise(1, "a", vec![case(verdict)])], Some("ada\u{ffff}"));
+    let text = junit::document(&[&report], None).expect("it is XML");
+    assert!(!text.contains(['\u{fffe}', '\u{ffff}']), "{text}");
+    assert!(text.contains("so \u{fffd} it \u{fffd}is") && text.contains("ada\u{fffd}"), "{text}");
+}
+
+#[test]
 fn a_report_as_junit() {
     let points = Points::default();
     let text = junit::document(&[&all(None)], Some(&points)).expect("it is XML");

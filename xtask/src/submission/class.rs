@@ -10,8 +10,8 @@ use streamlings_grade::supervise::Isolation;
 use streamlings_grade::{Finding, diagnosis};
 use streamlings_trace::Device;
 
-use super::Grading;
 use super::room::Room;
+use super::{Grading, handed_in};
 use crate::cli::{CheckArguments, Format, Written};
 use crate::commands::check;
 use crate::course::{Course, Exercise};
@@ -161,8 +161,7 @@ pub fn folders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut folders = Vec::new();
     for entry in entries {
         let path = entry?.path();
-        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        if path.is_dir() && !hidden {
+        if path.is_dir() && !path.file_name().is_some_and(handed_in::is_passed_over) {
             folders.push(path);
         }
     }
@@ -184,7 +183,7 @@ fn grade(grading: &Grading<'_>, folder: &Path) -> Report {
         let device = grading.device().cloned();
         let report = Report::new(grading.course, Whose::Learner, exercises, device, Vec::new());
         let submitted = Submitted {
-            name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            name: handed_in::shown(&handed_in::listed(folder)),
             folder: grading.course.root.clone(),
             ignored: Vec::new(),
             isolation: grading.isolation(),
@@ -192,7 +191,7 @@ fn grade(grading: &Grading<'_>, folder: &Path) -> Report {
         Report { submission: Some(submitted), ..report }
     });
     if let Some(submission) = &report.submission
-        && let Ok(room) = Room::make(grading.folder(), &submission.name)
+        && let Ok(room) = Room::make(grading.folder(), &handed_in::listed(folder))
     {
         let text = human::render(&submission.folder, &report);
         // A convenience: the report itself goes to standard output.

@@ -52,15 +52,29 @@ pub fn limited<T>(folder: &Path, limit: u64, run: impl FnOnce() -> T) -> (T, Opt
     })
 }
 
+/// The bytes that the files in a folder take.
+pub fn in_folder(folder: &Path) -> u64 {
+    named(folder, &mut BTreeSet::new())
+}
+
 /// Empties the folders in this one, so that the next case may write again.
 pub fn clear(folder: &Path) {
     let inner = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in inner(folder).flat_map(|entry| inner(&entry.path())) {
         // What cannot be removed goes on counting.
-        let _ = match entry.file_type() {
-            Ok(kind) if kind.is_dir() => fs::remove_dir_all(entry.path()),
-            _ => fs::remove_file(entry.path()),
-        };
+        let _ = remove(&entry);
+    }
+}
+
+/// Removes a file, or a folder with all that is in it.
+///
+/// # Errors
+/// The file system's.
+pub fn remove(entry: &fs::DirEntry) -> std::io::Result<()> {
+    if entry.file_type()?.is_dir() {
+        fs::remove_dir_all(entry.path())
+    } else {
+        fs::remove_file(entry.path())
     }
 }
 

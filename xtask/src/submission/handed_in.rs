@@ -1,6 +1,8 @@
 //! A folder that somebody handed in: where the sources of each exercise are, and what is not used.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
@@ -14,8 +16,10 @@ const MAX_COMPARED: usize = 20_000;
 /// A submission.
 #[derive(Clone, Debug)]
 pub struct HandedIn {
-    /// Its folder's name.
+    /// Its folder's name, as reports show it.
     pub name: String,
+    /// The same as it is, which no other submission of a class has.
+    pub listed: OsString,
     /// Files that were changed or added and are not used, by their path in the submission.
     pub ignored: Vec<PathBuf>,
     folder: PathBuf,
@@ -29,25 +33,26 @@ impl HandedIn {
     /// # Errors
     /// Where there is no such folder, or it cannot be read.
     pub fn find(course: &Course, folder: &Path) -> anyhow::Result<HandedIn> {
+        let listed = listed(folder);
         let folder =
             folder.canonicalize().with_context(|| format!("no submission {}", folder.display()))?;
         ensure!(folder.is_dir(), "{} is not a folder", folder.display());
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut found = BTreeMap::new();
-        for exercise in &course.exercises {
-            let itself = [&exercise.folder, &exercise.name].contains(&&name);
-            let places = [
-                Some(folder.join("exercises").join(&exercise.folder)),
-                Some(folder.join(&exercise.folder)),
-                Some(folder.join(&exercise.name)),
-                itself.then(|| folder.clone()),
-            ];
-            let mut places = places.into_iter().flatten().map(|place| place.join("src"));
-            if let Some(src) = places.find(|src| src.symlink_metadata().is_ok()) {
-                found.insert(exercise.folder.clone(), src);
+        let mut handed_in = HandedIn {
+            name: shown(&listed),
+            listed,
+            ignored: Vec::new(),
+            found: places(course, &folder),
+            folder,
+        };
+        // An archive often unpacks to a folder of its own.
+        if handed_in.found.is_empty()
+            && let Some(only) = only_folder(&handed_in.folder)
+        {
+            handed_in.found = places(course, &only);
+            if !handed_in.found.is_empty() {
+                handed_in.folder = only;
             }
         }
-        let mut handed_in = HandedIn { name, ignored: Vec::new(), folder, found };
         handed_in.ignored = handed_in.unused(course);
         Ok(handed_in)
     }
@@ -75,7 +80,8 @@ impl HandedIn {
                 let path = entry.path();
                 let Ok(kind) = entry.file_type() else { continue };
                 let name = entry.file_name();
-                let skipped = name == "target" || name == ".git";
+                let skipped =
+                    ["target", ".git", ARCHIVERS_OWN].iter().any(|skipped| name == *skipped);
                 if self.found.values().any(|src| *src == path) || skipped {
                     continue;
                 }
@@ -101,8 +107,8 @@ impl HandedIn {
     /// Whether a file is just as the grader's checkout has it.
     fn is_own(&self, course: &Course, within: &Path, path: &Path) -> bool {
         // In a folder of exercises, or in one, paths begin further down.
-        let exercise =
-            course.exercises.iter().find(|e| e.folder == self.name || e.name == self.name);
+        let name = self.folder.file_name().unwrap_or_default();
+        let exercise = course.exercises.iter().find(|e| *e.folder == *name || *e.name == *name);
         let own = [
             Some(course.root.join(within)),
             Some(course.root.join("exercises").join(within)),
@@ -112,10 +118,87 @@ impl HandedIn {
     }
 }
 
+/// Where the `src/` of each exercise is in a folder, by the name of the exercise's folder.
+fn places(course: &Course, folder: &Path) -> BTreeMap<String, PathBuf> {
+    let mut found = BTreeMap::new();
+    let name = folder.file_name().unwrap_or_default();
+    for exercise in &course.exercises {
+        let itself = *exercise.folder == *name || *exercise.name == *name;
+        let places = [
+            Some(folder.join("exercises").join(&exercise.folder)),
+            Some(folder.join(&exercise.folder)),
+            Some(folder.join(&exercise.name)),
+            itself.then(|| folder.to_owned()),
+        ];
+        let mut places = places.into_iter().flatten().map(|place| place.join("src"));
+        if let Some(src) = places.find(|src| src.symlink_metadata().is_ok()) {
+            found.insert(exercise.folder.clone(), src);
+        }
+    }
+    found
+}
+
+/// The one folder in a folder, if there is one; links, hidden ones and files beside it do not count.
+fn only_folder(folder: &Path) -> Option<PathBuf> {
+    let entries = folder.read_dir().ok()?.flatten();
+    let mut folders = entries.filter(|entry| {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        is_folder && !is_passed_over(&entry.file_name())
+    });
+    let only = folders.next()?.path();
+    folders.next().is_none().then_some(only)
+}
+
+/// What some archivers add.
+const ARCHIVERS_OWN: &str = "__MACOSX";
+
+/// Whether a folder of this name is no submission.
+pub fn is_passed_over(name: &OsStr) -> bool {
+    name == ARCHIVERS_OWN || name.as_bytes().starts_with(b".")
+}
+
+/// A folder's own name, and not that of what a link leads to.
+pub fn listed(folder: &Path) -> OsString {
+    let named = folder.file_name().map(OsStr::to_owned);
+    // `.` and `..` are listed nowhere.
+    let meant = || Some(folder.canonicalize().ok()?.file_name()?.to_owned());
+    named.or_else(meant).unwrap_or_default()
+}
+
+/// A name as reports show it: of two that differ, no two are shown alike.
+pub fn shown(name: &OsStr) -> String {
+    let chunks = name.as_bytes().utf8_chunks();
+    chunks.fold(String::new(), |shown, chunk| {
+        let bytes = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}"));
+        shown + chunk.valid() + &bytes.collect::<String>()
+    })
+}
+
 /// Whether two plain files have the same bytes.
 fn same(one: &Path, other: &Path) -> bool {
     let plain = |path: &Path| path.symlink_metadata().ok().filter(std::fs::Metadata::is_file);
     let (Some(a), Some(b)) = (plain(one), plain(other)) else { return false };
     a.len() == b.len()
         && matches!((std::fs::read(one), std::fs::read(other)), (Ok(a), Ok(b)) if a == b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_no_text_are_told_apart() {
+        assert_eq!(shown(OsStr::from_bytes(b"ada\xff")), "ada\\xff");
+        assert_eq!(shown(OsStr::from_bytes(b"ada\xfe")), "ada\\xfe");
+        assert_eq!(shown(OsStr::new("Jos\u{e9}")), "Jos\u{e9}");
+    }
+
+    #[test]
+    fn a_link_has_a_name_of_its_own() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("/usr", &link).expect("it can be made");
+        assert_eq!(listed(&link), "link");
+        assert_eq!(listed(Path::new("/usr/bin/..")), "usr");
+    }
 }

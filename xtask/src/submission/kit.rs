@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -15,20 +16,25 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use cargo_metadata::diagnostic::Diagnostic;
 use cargo_metadata::{Artifact, MetadataCommand, TargetKind};
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
 use sha2::{Digest, Sha256};
 use streamlings_grade::supervise::{Captured, Supervisor};
 use streamlings_grade::{Finding, diagnosis};
 use streamlings_trace::Device;
 
-use super::disk;
 use super::room::Room;
 use super::sources::hex;
+use super::{disk, taken_in};
 use crate::build::{self, NotBuilt, Package};
 use crate::course::{Course, Exercise};
 use crate::grading::{Whose, describe};
 use crate::progress::Progress;
 use crate::sources;
+use crate::text::warn;
 
+/// What rustc says of a fault of its own.
+const RUSTC_PANICKED: &str = "internal compiler error";
 /// How long rustc may take for one of its two calls.
 const RUSTC_LIMIT: Duration = Duration::from_secs(120);
 
@@ -42,6 +48,10 @@ pub struct Kit {
     read: Vec<PathBuf>,
     /// What every call of rustc gets.
     flags: Vec<OsString>,
+    /// What was put into `libraries`, and how large each is.
+    put: Vec<(PathBuf, u64)>,
+    /// For as long as this kit is used, nobody else makes one here.
+    _lock: Flock<File>,
     exercises: BTreeMap<String, Part>,
 }
 
@@ -71,9 +81,10 @@ impl Kit {
     ) -> anyhow::Result<Kit> {
         let root = &course.root;
         let packages: Vec<Package> = exercises.iter().map(|e| Whose::Learner.package(e)).collect();
-        let built = build::build(root, &packages, &["grade"], progress)?;
         let metadata = MetadataCommand::new().current_dir(root).no_deps().exec()?;
         let folder = metadata.target_directory.as_std_path().join("submissions");
+        let lock = lock(&folder)?;
+        let built = build::build(root, &packages, &["grade"], progress)?;
         let libraries = folder.join("libraries");
         if libraries.exists() {
             std::fs::remove_dir_all(&libraries)?;
@@ -83,6 +94,7 @@ impl Kit {
         let own: BTreeSet<PathBuf> =
             packages.iter().map(|package| root.join(&package.folder).join("Cargo.toml")).collect();
         let mut by_name = BTreeMap::new();
+        let mut put = Vec::new();
         for artifact in &built.artifacts {
             if own.contains(artifact.manifest_path.as_std_path()) || !is_library(artifact) {
                 continue;
@@ -94,6 +106,7 @@ impl Kit {
                 if std::fs::hard_link(file, &to).is_err() {
                     std::fs::copy(file, &to)?;
                 }
+                put.push((to.clone(), to.metadata()?.len()));
                 if file.extension().is_some_and(|extension| extension == "rlib") {
                     by_name.insert(artifact.target.name.replace('-', "_"), to);
                 }
@@ -114,6 +127,8 @@ impl Kit {
             rustc: sysroot.join("bin/rustc"),
             read,
             flags,
+            put,
+            _lock: lock,
             exercises: BTreeMap::new(),
         };
         for (exercise, package) in exercises.iter().zip(&packages) {
@@ -224,13 +239,14 @@ impl Kit {
         let folder = format!("exercises/{}", exercise.folder);
         let built = room.built();
         let library = built.join(format!("lib{}.rlib", exercise.name));
+        let list = built.join(format!("{}.d", exercise.name));
         let program = built.join(format!("grade-{}", exercise.name));
-        for old in [&library, &program] {
+        for old in [&library, &list, &program] {
             if old.exists() {
                 std::fs::remove_file(old)?;
             }
         }
-        let common = |name: &str, source: &str, kind: &str, to: &Path| {
+        let common = |name: &str, source: &str, kind: &str| {
             let mut arguments: Vec<OsString> =
                 ["--error-format=json", "--json=diagnostic-rendered-ansi"]
                     .map(OsString::from)
@@ -242,7 +258,7 @@ impl Kit {
                 kind.into(),
             ]);
             arguments.extend(["--edition".into(), part.edition.clone().into()]);
-            arguments.extend([format!("{folder}/{source}").into(), "-o".into(), to.into()]);
+            arguments.push(format!("{folder}/{source}").into());
             arguments.extend(part.profile.iter().chain(&self.flags).chain(&part.externs).cloned());
             arguments
         };
@@ -252,27 +268,55 @@ impl Kit {
             let errors = ran.errors.into_iter();
             let errors: Vec<_> =
                 errors.map(|diagnostic| build::Error { in_library, diagnostic }).collect();
+            let rejected = |why: String, said| {
+                let finding = Finding::new(diagnosis::DOES_NOT_COMPILE, why);
+                NotBuilt::Learner(Box::new(finding), said)
+            };
             match (ran.ended, errors.is_empty()) {
-                (Some(ended), _) => {
-                    let finding =
-                        Finding::new(diagnosis::DOES_NOT_COMPILE, format!("rustc {ended}"));
-                    NotBuilt::Learner(Box::new(finding), ran.said)
+                _ if !self.is_whole() => {
+                    let why = format!("{} was changed meanwhile", self.libraries.display());
+                    NotBuilt::Grader(format!("{why}; grade once more\n{}", ran.said))
                 }
+                (Some(ended), _) => rejected(format!("rustc {ended}"), ran.said),
                 (None, false) => build::not_built(&source, &errors),
+                // An error longer than what is kept of rustc's output, or one of rustc's own.
+                (None, true) if ran.is_cut => {
+                    rejected("rustc says more than is kept of it".to_owned(), ran.said)
+                }
+                (None, true) if ran.said.contains(RUSTC_PANICKED) => {
+                    rejected("rustc itself panicked".to_owned(), ran.said)
+                }
                 (None, true) => NotBuilt::Grader(ran.said),
             }
         };
 
-        let arguments = common(&exercise.name, "src/lib.rs", "lib", &library);
+        let mut arguments = common(&exercise.name, "src/lib.rs", "lib");
+        arguments.extend(["--emit=dep-info,link".into(), "--out-dir".into(), built.into()]);
         let ran = self.run(&rustc, room, &arguments)?;
         if !ran.success {
             return Ok(Err(not_built(ran, true)));
         }
-        let mut arguments = common("grade", "tests/grade.rs", "bin", &program);
+        let list = String::from_utf8_lossy(&std::fs::read(list)?).into_owned();
+        let src = room.workspace().join(&folder).join("src");
+        if let Some(file) = taken_in::from_outside(&list, &room.workspace(), &src) {
+            let why = format!("src/ takes in {}, which is not in it", file.display());
+            let finding = Finding::new(diagnosis::REFUSED, why);
+            return Ok(Err(NotBuilt::Learner(Box::new(finding), ran.said)));
+        }
+        let mut arguments = common("grade", "tests/grade.rs", "bin");
+        arguments.extend(["-o".into(), program.clone().into()]);
         arguments.extend(["--cfg".into(), "test".into(), "--extern".into()]);
         arguments.push(joined(&format!("{}=", exercise.name), &library));
         let ran = self.run(&rustc, room, &arguments)?;
         Ok(if ran.success { Ok(program) } else { Err(not_built(ran, false)) })
+    }
+
+    /// Whether the libraries are still as they were put there: what does not compile without them says
+    /// nothing about a submission.
+    fn is_whole(&self) -> bool {
+        let is_as_put =
+            |(file, size): &(PathBuf, u64)| file.metadata().is_ok_and(|found| found.len() == *size);
+        self.rustc.exists() && self.put.iter().all(is_as_put)
     }
 
     /// A supervisor for rustc on this exercise.
@@ -299,8 +343,28 @@ impl Kit {
         let ran = ran?;
         let (errors, said) = read_messages(&ran.output);
         let success = ran.success && over.is_none();
-        Ok(Rustc { success, ended: over.or(ran.ended), errors, said })
+        let is_cut = ran.output.is_cut();
+        Ok(Rustc { success, ended: over.or(ran.ended), errors, said, is_cut })
     }
+}
+
+/// Waits until nobody else grades submissions in this folder: two would spoil each other's results.
+fn lock(folder: &Path) -> anyhow::Result<Flock<File>> {
+    std::fs::create_dir_all(folder)?;
+    let file = folder.join("lock");
+    let shown = || format!("{} cannot be locked", file.display());
+    let open = || File::create(&file).with_context(shown);
+    match Flock::lock(open()?, FlockArg::LockExclusiveNonblock) {
+        Ok(lock) => return Ok(lock),
+        Err((_, Errno::EWOULDBLOCK)) => {
+            warn(&format!(
+                "another run grades submissions in {}; waiting for it",
+                folder.display()
+            ));
+        }
+        Err((_, error)) => return Err(error).with_context(shown),
+    }
+    Flock::lock(open()?, FlockArg::LockExclusive).map_err(|(_, error)| error).with_context(shown)
 }
 
 /// One call of rustc.
@@ -310,6 +374,8 @@ struct Rustc {
     errors: Vec<Diagnostic>,
     /// What it wrote that is no message.
     said: String,
+    /// Whether it wrote more than was kept.
+    is_cut: bool,
 }
 
 /// rustc's errors, and whatever else was written.
@@ -366,4 +432,31 @@ fn own_flags(root: &Path) -> anyhow::Result<Vec<String>> {
         Some(toml::Value::String(flags)) => flags.split_whitespace().map(str::to_owned).collect(),
         _ => Vec::new(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kit_that_was_changed_says_nothing_of_a_submission() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let library = folder.path().join("liba.rlib");
+        std::fs::write(&library, "a library").expect("it can be written");
+        let kit = Kit {
+            folder: folder.path().to_owned(),
+            libraries: folder.path().to_owned(),
+            rustc: library.clone(),
+            read: Vec::new(),
+            flags: Vec::new(),
+            put: vec![(library.clone(), 9)],
+            _lock: lock(folder.path()).expect("nobody else has it"),
+            exercises: BTreeMap::new(),
+        };
+        assert!(kit.is_whole());
+        std::fs::write(&library, "another library").expect("it can be written");
+        assert!(!kit.is_whole());
+        std::fs::remove_file(&library).expect("it is there");
+        assert!(!kit.is_whole());
+    }
 }

@@ -4,19 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use proc_macro2::{TokenStream, TokenTree};
 use sha2::{Digest, Sha256};
 
+use super::early::Search;
 use crate::course::Exercise;
 
 /// More than any solution needs, and little enough to be read.
 const MAX_BYTES: u64 = 4 << 20;
 const MAX_FILES: usize = 500;
-
-/// What makes code run before the grader does, or take the place of a function of the system's: with it
-/// a program can read its job before the grader, or put its own driver below the recorder.
-const BEFORE_THE_GRADER: &[&str] =
-    &["link_section", "no_mangle", "export_name", "global_asm", "naked_asm", "asm", "link"];
 
 /// The files of a `src/`, by their path within it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,12 +42,14 @@ impl Sources {
         let mut sources = Sources::default();
         let mut total = 0;
         sources.read_folder(&own, &own, Path::new(""), &mut total)?;
-        for (path, bytes) in &sources.files {
-            if let Some(found) = before_the_grader(bytes) {
-                return Err(Refused(format!("src/{} has {found}", path.display())));
-            }
+        let mut search = Search::default();
+        let mut files = sources.files.iter();
+        let found =
+            files.find_map(|(path, bytes)| search.file(bytes, &format!("src/{}", path.display())));
+        match found.or_else(|| search.finish()) {
+            Some(found) => Err(Refused(found)),
+            None => Ok(sources),
         }
-        Ok(sources)
     }
 
     fn read_folder(
@@ -144,54 +141,6 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Names the first of the [`BEFORE_THE_GRADER`] that a file uses.
-fn before_the_grader(bytes: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(bytes);
-    if !BEFORE_THE_GRADER.iter().any(|word| text.contains(word)) {
-        return None;
-    }
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let Ok(tokens) = text.parse::<TokenStream>() else {
-        // rustc will not read it either, or it is no Rust at all; `include!` would still take it.
-        let strict = ["link_section", "no_mangle", "export_name", "global_asm", "naked_asm"];
-        let word = strict.iter().find(|word| text.contains(*word))?;
-        return Some(format!("`{word}`, which runs before the grader"));
-    };
-    in_tokens(tokens)
-}
-
-fn in_tokens(tokens: TokenStream) -> Option<String> {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    for (index, token) in tokens.iter().enumerate() {
-        match token {
-            TokenTree::Group(group) => {
-                if let Some(found) = in_tokens(group.stream()) {
-                    return Some(found);
-                }
-            }
-            TokenTree::Ident(ident) => {
-                let text = ident.to_string();
-                let name = text.strip_prefix("r#").unwrap_or(&text);
-                let next = tokens.get(index + 1);
-                // As words of their own, `asm` and `link` are ordinary names.
-                let used = match name {
-                    "asm" => {
-                        matches!(next, Some(TokenTree::Punct(punct)) if punct.as_char() == '!')
-                    }
-                    "link" => index == 0 && matches!(next, Some(TokenTree::Group(_))),
-                    name => BEFORE_THE_GRADER.contains(&name),
-                };
-                if used {
-                    let line = ident.span().start().line;
-                    return Some(format!("`{name}` in line {line}, which runs before the grader"));
-                }
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
@@ -250,28 +199,9 @@ mod tests {
 
     #[test]
     fn what_runs_before_the_grader_is_refused() {
-        for (text, word) in [
-            ("#[unsafe(no_mangle)] pub extern \"C\" fn cuInit() {}", "`no_mangle` in line 1"),
-            ("\n#[used]\n#[unsafe(link_section = \".init_array\")]\nstatic A: fn() = b;", "line 3"),
-            ("m! { x [#[unsafe(export_name = \"read\")]] }", "`export_name`"),
-            ("std::arch::global_asm!(\"\");", "`global_asm`"),
-            ("fn f() { unsafe { std::arch::asm!(\"\") } }", "`asm`"),
-            ("#[link(name = \"other\")] unsafe extern \"C\" {}", "`link`"),
-            ("#[unsafe(r#link_section = \"\")]", "`link_section`"),
-            ("\u{feff}#[unsafe(no_mangle)]", "`no_mangle`"),
-            ("no_mangle \"", "`no_mangle`"),
-        ] {
-            let found = before_the_grader(text.as_bytes());
-            assert!(found.as_ref().is_some_and(|f| f.contains(word)), "{text}: {found:?}");
-        }
-        for text in [
-            "// no_mangle, link_section and asm! are not for us",
-            "fn f() { let asm = \"no_mangle\"; link(asm) }",
-            "/// Like `#[link(name = \"x\")]`.\npub fn link() {}",
-            "pub fn f() {}",
-        ] {
-            assert_eq!(before_the_grader(text.as_bytes()), None, "{text}");
-        }
+        let folder = src(&[("lib.rs", b"mod other;"), ("other.rs", b"\n#[global_allocator]")]);
+        let why = "src/other.rs has `global_allocator` in line 2, which runs before the grader";
+        assert_eq!(read(&folder), Err(why.to_owned()));
     }
 
     #[test]

@@ -117,9 +117,11 @@ fn a_bundle_says_what_check_says_and_needs_no_checkout() {
 
     let (code, said) = unpacked.complaint(&["nothing"]);
     assert_eq!(code, Some(2), "{said}");
-    let (code, said) = unpacked.complaint(&["--share", "1/2"]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("holds no submissions"), "{said}");
+    for arguments in [["--share", "1/2"], ["--reports", "reports"]] {
+        let (code, said) = unpacked.complaint(&arguments);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("holds no submissions"), "{said}");
+    }
 }
 
 #[test]

@@ -1,12 +1,19 @@
 //! `cargo xtask check --submission` and `--submissions`.
 
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
+
+use nix::fcntl::{Flock, FlockArg};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::workspace::{RIGHT, workspace, write, xtask};
+use crate::workspace::{RIGHT, command, workspace, write, xtask};
 
 const WRONG: &[u8] = b"//! An answer.\npub fn answer() -> u32 { 41 }\n";
 
@@ -188,4 +195,160 @@ fn github_gets_annotations_and_a_summary() {
     assert!(text.starts_with("::error title=01 one answer%3A wrong::it is not 42%0A"), "{text}");
     let summary = std::fs::read_to_string(summary).expect("it was written");
     assert!(summary.contains("| 02 two | answer | wrong | it is not 42 |"), "{summary}");
+}
+
+/// What each submission of a class got in the first exercise, and the JSON of its report.
+fn outcomes(output: &Output) -> Vec<(String, String, String)> {
+    let lines = lines(output);
+    let submissions = lines.iter().filter(|line| !line["submission"].is_null());
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let mut all: Vec<_> = submissions
+        .map(|line| {
+            let exercise = &line["exercises"][0];
+            (text(&line["submission"]["name"]), text(&exercise["outcome"]), line.to_string())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn a_second_run_waits_for_the_first() {
+    let (course, class) = class();
+    let folder = course.path().join("target/submissions");
+    std::fs::create_dir_all(&folder).expect("it can be made");
+    let file = File::create(folder.join("lock")).expect("it can be made");
+    let first = Flock::lock(file, FlockArg::LockExclusive).expect("nobody else has it");
+    let ada = class.path().join("ada");
+    let ada = ada.to_str().expect("it is UTF-8");
+    let mut second = command(course.path(), &["check", "1", "--submission", ada])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("xtask runs");
+    let mut said = BufReader::new(second.stderr.take().expect("it is a pipe")).lines();
+    let waits =
+        said.find(|line| line.as_ref().is_ok_and(|line| line.contains("another run grades")));
+    assert!(waits.is_some());
+    assert_eq!(second.try_wait().expect("it is our child"), None);
+    drop(first);
+    let rest: Vec<_> = said.map_while(Result::ok).collect();
+    assert_eq!(second.wait().expect("it ends").code(), Some(0), "{rest:?}");
+}
+
+#[test]
+fn submissions_of_one_name_have_a_room_each() {
+    let course = workspace(["exercises"], &[("one", WRONG)]);
+    let class = tempfile::tempdir().expect("a temporary folder");
+    let elsewhere = tempfile::tempdir().expect("a temporary folder");
+    write(class.path(), "ada/01_one/src/lib.rs", RIGHT);
+    write(elsewhere.path(), "ada/01_one/src/lib.rs", WRONG);
+    symlink(elsewhere.path().join("ada"), class.path().join("bob")).expect("it can be made");
+    for (name, source) in [(b"eve\xfe", RIGHT), (b"eve\xff", WRONG)] {
+        let src = class.path().join(OsStr::from_bytes(name)).join("01_one/src");
+        std::fs::create_dir_all(&src).expect("it can be made");
+        std::fs::write(src.join("lib.rs"), source).expect("it can be written");
+    }
+    let output = grade(course.path(), class.path(), &["--format", "json", "--jobs", "2"]);
+    let found = outcomes(&output);
+    let found: Vec<_> = found.iter().map(|(name, got, _)| format!("{name} {got}")).collect();
+    assert_eq!(found, ["ada passed", "bob wrong", "eve\\xfe passed", "eve\\xff wrong"]);
+    let rooms = course.path().join("target/submissions/rooms");
+    let rooms = rooms.read_dir().expect("they were made").flatten();
+    let reports = rooms.filter(|room| room.path().join("report.txt").exists());
+    assert_eq!(reports.count(), 4);
+}
+
+#[test]
+fn what_the_shell_has_open_is_closed_to_a_submission() {
+    const ASKS: &[u8] = b"//! An answer, if nothing of the shell's is here.
+pub fn answer() -> u32 {
+    let descriptors = std::fs::read_link(\"/proc/self/fd/7\").is_err()
+        && std::fs::read_link(\"/proc/self/fd/8\").is_err();
+    let libraries = std::env::var_os(\"LD_LIBRARY_PATH\").is_none();
+    if descriptors && libraries { 42 } else { 41 }
+}
+";
+    let course = workspace(["exercises"], &[("one", WRONG)]);
+    let class = tempfile::tempdir().expect("a temporary folder");
+    write(class.path(), "ada/01_one/src/lib.rs", ASKS);
+    let ada = class.path().join("ada");
+    let ada = ada.to_str().expect("it is UTF-8");
+    let direct = command(course.path(), &["check", "--submission", ada]);
+    let script = "exec 7</dev/null 8>/dev/null; exec \"$@\"";
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", script, "sh"]).arg(direct.get_program()).args(direct.get_args());
+    for (name, value) in direct.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    let output = shell.env("LD_LIBRARY_PATH", course.path()).output().expect("a shell runs");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+}
+
+#[test]
+fn what_rustc_or_the_linker_rejects_does_not_compile() {
+    let course = workspace(["exercises"], &[("one", WRONG)]);
+    let class = tempfile::tempdir().expect("a temporary folder");
+    let long = format!("compile_error!(\"{}\");", "no ".repeat(1 << 20));
+    write(class.path(), "long/one/src/lib.rs", long.as_bytes());
+    let unlinked = b"//! Calls what there is not.
+unsafe extern \"C\" {
+    safe fn nowhere_to_be_found() -> u32;
+}
+pub fn answer() -> u32 {
+    nowhere_to_be_found()
+}
+";
+    write(class.path(), "unlinked/one/src/lib.rs", unlinked);
+    let output = grade(course.path(), class.path(), &["--format", "json"]);
+    let found = outcomes(&output);
+    assert_eq!(found.len(), 2);
+    for ((name, got, report), wanted) in found.iter().zip([
+        "rustc says more than is kept of it",
+        "it compiles and does not link: `nowhere_to_be_found` is declared and nowhere defined",
+    ]) {
+        assert_eq!(got, "does not compile", "{name}");
+        assert!(report.contains(wanted), "{name}: {report:.1000}");
+        assert!(report.contains("\"does-not-compile\""), "{name}: {report:.1000}");
+    }
+}
+
+#[test]
+fn sources_from_elsewhere_are_refused() {
+    let course = workspace(["exercises"], &[("one", WRONG)]);
+    let class = tempfile::tempdir().expect("a temporary folder");
+    let takes = |file: &str| {
+        let text =
+            "//! An answer.\npub fn answer() -> u32 { include_bytes!(\"FILE\").len() as u32 }\n";
+        text.replace("FILE", file)
+    };
+    write(class.path(), "ada/one/src/lib.rs", takes("deep er/bytes").as_bytes());
+    write(class.path(), "ada/one/src/deep er/bytes", &[0; 42]);
+    write(class.path(), "bob/one/src/lib.rs", takes("/usr/bin/env").as_bytes());
+    let output = grade(course.path(), class.path(), &["--format", "json"]);
+    let found = outcomes(&output);
+    let got: Vec<_> = found.iter().map(|(name, got, _)| format!("{name} {got}")).collect();
+    assert_eq!(got, ["ada passed", "bob refused"]);
+    assert!(found[1].2.contains("src/ takes in /usr/bin/env, which is not in it"), "{output:?}");
+}
+
+#[test]
+fn what_is_in_no_place_for_exercises_is_told_of() {
+    let course = workspace(["exercises"], &[("one", WRONG)]);
+    let class = tempfile::tempdir().expect("a temporary folder");
+    write(class.path(), "ada/src/lib.rs", RIGHT);
+    write(class.path(), "bob/streamlings-main/exercises/01_one/src/lib.rs", RIGHT);
+    write(class.path(), "bob/__MACOSX/exercises/01_one/src/lib.rs", WRONG);
+    std::fs::create_dir(class.path().join("eve")).expect("it can be made");
+    write(class.path(), "__MACOSX/one/src/lib.rs", RIGHT);
+    let output = grade(course.path(), class.path(), &[]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let nothing = "nothing was found in the places where exercises are";
+    assert!(text.contains(&format!("\nada: {nothing}; not used: src/lib.rs\n")), "{text}");
+    assert!(text.contains(&format!("\neve: {nothing}\n")), "{text}");
+    assert!(text.contains("bob: 01 passed; 1 of 1 points"), "{text}");
+    assert!(!text.contains("__MACOSX"), "{text}");
 }

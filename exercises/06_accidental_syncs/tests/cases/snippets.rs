@@ -116,6 +116,11 @@ const SNIPPETS: &[(&str, u64, Run)] = &[
     ("time", 0xfe2e_75f6_ca07_2ac0, |lab, log| learner::time(&lab.x, log)),
 ];
 
+/// The digest of which statements hold the host, of all snippets. A snippet's text says what it does
+/// only as long as its names mean what they did: this also tells of a text that is not the compiled
+/// one, and of macros and types that took the place of others.
+const HOLDING: u64 = 0x0829_fba8_c7c0_cf46;
+
 /// Runs every snippet behind a busy stream, each in a region of its name.
 fn run_all(lab: &Lab) -> Result<(), (&'static str, Error)> {
     let device = Device::get().map_err(|error| ("", error))?;
@@ -144,6 +149,7 @@ pub fn snippets(grader: &mut Grader) -> Result<(), Finding> {
     let all = regions(&run.trace);
     let mut wrong: Option<Finding> = None;
     let mut right = 0;
+    let mut holding = Digest::default();
     for (name, digest, _) in SNIPPETS {
         let region = all.iter().find(|region| region.name == *name);
         let region = region.ok_or_else(|| Finding::new(d::SETUP_FAILED, "a region is missing"))?;
@@ -159,6 +165,7 @@ pub fn snippets(grader: &mut Grader) -> Result<(), Finding> {
                 .at(key.at, "only comments may be added here")
                 .note(format!("its code has the digest {:#018x}", function.digest)));
         }
+        holding.add(name, &key.holding);
         match key.compare(function) {
             None => right += 1,
             Some(code) => {
@@ -173,12 +180,41 @@ pub fn snippets(grader: &mut Grader) -> Result<(), Finding> {
     if let Some(stray) = marked.stray.first() {
         return Err(of_stray(grader, &run.trace, &all, stray));
     }
+    if holding.value != HOLDING {
+        let message = "the snippets do not hold the host where the starter's do";
+        return Err(Finding::new(d::SNIPPET_CHANGED, message)
+            .note(
+                "something in src/ changes what their names mean, or what the marks are read from",
+            )
+            .note(format!("what holds the host has the digest {:#018x}", holding.value)));
+    }
     match wrong {
         None => Ok(()),
         Some(mut finding) => {
             let count = format!("{right} of {} snippets are marked right", SNIPPETS.len());
             finding.message = format!("{count}; {}", finding.message);
             Err(finding)
+        }
+    }
+}
+
+/// FNV-1a: it has to be the same on every machine, and nothing more.
+struct Digest {
+    value: u64,
+}
+
+impl Default for Digest {
+    fn default() -> Digest {
+        Digest { value: 0xcbf2_9ce4_8422_2325 }
+    }
+}
+
+impl Digest {
+    /// Adds a snippet: its name, and which of its statements hold the host.
+    fn add(&mut self, name: &str, holding: &BTreeSet<usize>) {
+        let text = format!("{name} {holding:?}\n");
+        for byte in text.bytes() {
+            self.value = (self.value ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
     }
 }

@@ -97,8 +97,12 @@ pub fn main_of_guard() -> Option<ExitCode> {
     if arguments.next().is_some() {
         return None;
     }
+    let role = role.to_str()?;
+    if [GUARD, CONFINE, ISOLATION].contains(&role) {
+        close_all_but_the_standard_ones();
+    }
     let read = || serde_json::from_str::<Task>(&task).map_err(std::io::Error::from);
-    let result = match role.to_str()? {
+    let result = match role {
         GUARD => read().and_then(|task| guard(&task)),
         CONFINE => read().and_then(|task| become_case(&task)),
         ISOLATION => confine(&Confinement::system()).and_then(|isolation| {
@@ -114,6 +118,18 @@ pub fn main_of_guard() -> Option<ExitCode> {
             say(&Said::NotStarted(error.to_string()));
             Some(ExitCode::FAILURE)
         }
+    }
+}
+
+/// Whatever else the shell had open would be open to the case, too, whichever files it may reach: this
+/// process has opened nothing yet.
+fn close_all_but_the_standard_ones() {
+    let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let open: Vec<i32> =
+        open.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for descriptor in open.into_iter().filter(|descriptor| *descriptor > 2) {
+        // That of the list itself is closed already.
+        let _ = nix::unistd::close(descriptor);
     }
 }
 

@@ -50,6 +50,11 @@ impl Captured {
         self.total
     }
 
+    /// Whether something is left out.
+    pub fn is_cut(&self) -> bool {
+        self.total > (self.head.len() + self.tail.len()) as u64
+    }
+
     /// The first and the last lines, with a line between them that says how much is left out.
     pub fn text(&self) -> String {
         let head = String::from_utf8_lossy(&self.head);
@@ -128,6 +133,7 @@ mod tests {
         let mut captured = Captured::default();
         captured.push(b"one\ntwo\x1b[31m\n");
         assert_eq!(captured.text(), "one\ntwo[31m\n");
+        assert!(!captured.is_cut());
     }
 
     #[test]
@@ -141,5 +147,6 @@ mod tests {
         assert!(text.ends_with("line 99998\nline 99999\n"), "{text}");
         assert!(text.contains(&format!("\n... {} bytes in all ...\nline ", captured.total())));
         assert!(text.len() < 3 * KEPT);
+        assert!(captured.is_cut());
     }
 }

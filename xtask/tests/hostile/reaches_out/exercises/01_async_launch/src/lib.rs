@@ -26,6 +26,11 @@ pub fn enqueue_and_wait(_gpu: &Gpu, _nanos: u64) -> Result<Times, DriverError> {
     let solution = checkout.join("solutions/01_async_launch/src/lib.rs");
     door("the solution", std::fs::read(&solution).is_ok());
     door("the checkout", checkout.read_dir().is_ok());
+    door("what was built", checkout.join("target/debug").read_dir().is_ok());
+    let libraries = std::env::var_os("LD_LIBRARY_PATH");
+    for folder in libraries.iter().flat_map(std::env::split_paths) {
+        door("a folder of libraries", !folder.join("libcuda.so.1").exists());
+    }
     door("/etc/passwd", std::fs::read("/etc/passwd").is_ok());
     door("/tmp", std::fs::write("/tmp/streamlings-was-here", "").is_ok());
     door("its own workspace", std::fs::write("was-here", "").is_ok());
