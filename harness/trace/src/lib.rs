@@ -61,6 +61,7 @@ pub mod model;
 pub mod names;
 pub mod order;
 pub mod overlap;
+pub mod polls;
 pub mod regions;
 pub mod timing;
 pub mod workload;
