@@ -182,7 +182,7 @@ fn judge(entry: &Entry, sources: Sources, job: Option<&Job>) -> Verdict {
     });
     let mut verdict = match result {
         Ok(()) => Verdict::passed(&entry.name),
-        Err(finding) => Verdict::failed(&entry.name, finding),
+        Err(finding) => Verdict::failed(&entry.name, grader.explain(finding)),
     };
     let (device, figures, notes) = grader.into_report();
     verdict.device = Some(device);
