@@ -30,8 +30,8 @@ streamlings::grade::mutants! {
         "fan_out_fan_in" => HOST_HELD;
     polls "polls.rs": "sum_on_side_stream" => HOST_POLLS;
     works_it_out "works_it_out.rs":
-        "sum_on_side_stream" => NOTHING_LAUNCHED,
-        "fan_out_fan_in" => NOTHING_LAUNCHED;
+        "sum_on_side_stream" => NOT_LAUNCHED_ON_IT,
+        "fan_out_fan_in" => NOT_LAUNCHED_ON_IT;
     records_producer "records_producer.rs": "consume_and_drop" => REUSE_BEFORE_RECORD;
     records_third "records_third.rs": "consume_and_drop" => REUSE_BEFORE_RECORD;
     leaks "leaks.rs": "consume_and_drop" => NOT_HANDED_BACK;

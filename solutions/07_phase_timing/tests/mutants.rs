@@ -26,7 +26,7 @@ streamlings::grade::mutants! {
     no_wait "no_wait.rs": "training" => UNORDERED_ACCESS;
     constant "constant.rs":
         "phases" => FIGURE_DISAGREES_WITH_RECORD,
-        "timeline" => TIMELINE_DISAGREES;
+        "timeline" => BEGINNING_NOT_ASKED;
     leaves_one_out "leaves_one_out.rs": "phases" => PHASE_BOUNDARY;
     added_up "added_up.rs": "whole" => PHASES_ADDED_UP;
     end_to_end "end_to_end.rs": "timeline" => TIMELINE_DISAGREES;

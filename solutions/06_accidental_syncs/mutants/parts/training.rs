@@ -3,7 +3,7 @@
 use accidental_syncs_solution::{Batch, Report, Settings};
 use streamlings::Clock;
 use streamlings::tensor::nn::{Linear, sgd_step};
-use streamlings::tensor::{Device, HostTensor, Result, Tensor};
+use streamlings::tensor::{Device, Download, HostTensor, Result, Tensor};
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +39,7 @@ pub enum Wrong {
     LeavesOneOut,
 }
 
-fn poll(loss: &Tensor) -> Result<()> {
-    let loss = loss.to_host_pinned()?;
+fn poll(loss: &Download) -> Result<()> {
     while !loss.is_ready()? {
         std::thread::yield_now();
     }
@@ -68,6 +67,7 @@ pub fn train(
     let mut above_on_host = 0;
     let mut log = Vec::new();
     let mut losses = Vec::new();
+    let mut download = None;
     let upload = |batch: &HostTensor| match wrong {
         Wrong::Upload => batch.to_device(false),
         Wrong::UploadByLuck => batch.to_device(true),
@@ -85,7 +85,8 @@ pub fn train(
             }
             losses.push(loss.detach());
             match wrong {
-                Wrong::Polls => poll(&loss)?,
+                Wrong::Polls => poll(&loss.to_host_pinned()?)?,
+                Wrong::PollsBetweenLaps => download = Some(loss.to_host_pinned()?),
                 Wrong::WaitsOnAThread => wait_on_a_thread()?,
                 _ => {}
             }
@@ -126,7 +127,7 @@ pub fn train(
             Wrong::SyncBetweenLaps => {
                 log.push(format!("step {step}: loss {}", losses[step]));
             }
-            Wrong::PollsBetweenLaps => poll(&losses[step])?,
+            Wrong::PollsBetweenLaps => download.iter().try_for_each(poll)?,
             Wrong::SyncBetweenSomeLaps if step % 2 == 1 => {
                 streamlings::tensor::current_stream()?.synchronize()?;
             }
