@@ -157,7 +157,7 @@ fn check_record(grader: &Grader, trace: &Trace, steps: usize) -> Result<(), Find
     let (Some(first), Some(last)) = (laps.first(), laps.last()) else {
         return Err(Finding::new(d::WORK_OUTSIDE_THE_CLOCK, "the clock ran no lap"));
     };
-    let timed = Region { end: last.end, ..first.clone() };
+    let timed = Region { end: last.end, left: last.left, ..first.clone() };
     let in_a_lap = |call: &Call| laps.iter().any(|lap| lap.holds(call.thread, call.seq));
     check_unblocked(grader, trace, &timed, &laps)?;
     check_uploads(grader, trace, &timed)?;
