@@ -400,7 +400,7 @@ diagnoses! {
     MISSING_WAIT "missing-wait" Raced:
         "a stream uses memory that another stream may not be done with"
         rule: "Streams run on their own: what one does to memory that another uses needs a wait in between."
-        next: "Look at the two lines, and ask what makes the second one's stream wait for the first."
+        next: "Name the two operations and their streams, and ask what makes the second one's stream wait for the first."
         [docs: pages::PYTORCH_STREAMS]
 
     WAIT_WRONG_WAY_ROUND "wait-wrong-way-round" Raced: "there is a wait, and the wrong stream waits"

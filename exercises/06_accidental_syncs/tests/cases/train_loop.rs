@@ -229,8 +229,10 @@ fn check_unblocked(
     let mut finding = Finding::new(code, message)
         .at(frame_at(grader, &block.at), label)
         .note(block.reason.sentence());
-    if asks_for_the_wait(trace, block) {
-        finding = finding.note("`to_device(false)` asks for this wait: `false` is `non_blocking`");
+    if ends_an_upload(trace, block) {
+        let note =
+            "an upload ends with this wait, unless the argument of `to_device` says otherwise";
+        finding = finding.note(note);
     }
     let lines: Vec<String> = lines(blocks).iter().map(u32::to_string).collect();
     if lines.len() > 1 {
@@ -245,11 +247,13 @@ fn lines(blocks: &[&Block]) -> BTreeSet<u32> {
 }
 
 /// Whether it is the synchronize that an upload ends with if it is to be waited for.
-fn asks_for_the_wait(trace: &Trace, block: &Block) -> bool {
+fn ends_an_upload(trace: &Trace, block: &Block) -> bool {
     let stack = block.stack.and_then(|stack| trace.stack(stack));
-    let mut frames = stack.iter().flat_map(|stack| &stack.frames);
-    block.reason == Reason::StreamSync
-        && frames.any(|frame| frame.function.ends_with("Tensor::to_device"))
+    let below = stack.map_or(&[][..], |stack| {
+        &stack.frames[..stack.learner.map_or(0, |learner| learner as usize)]
+    });
+    let is_upload = |frame: &Frame| ["upload", "upload_to"].contains(&frame.function.as_str());
+    block.reason == Reason::StreamSync && below.iter().any(is_upload)
 }
 
 /// Small uploads from pageable memory do not hold the host, until staging memory is full.
