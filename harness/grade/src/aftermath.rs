@@ -47,6 +47,8 @@ pub(crate) struct Aftermath {
     has_run: bool,
     /// Why the device cannot be used any more.
     left: Option<Finding>,
+    /// Whether that is because another context was current after a run than before.
+    lost_context: bool,
     /// The first call of the latest run that returned an error.
     failed: Option<At>,
     /// The last call of the latest run that gave memory back.
@@ -79,7 +81,8 @@ impl Aftermath {
             // It is that which all later errors come from.
             return;
         }
-        self.left = if before != Context(None) && Context::current() != before {
+        self.lost_context = before != Context(None) && Context::current() != before;
+        self.left = if self.lost_context {
             let message = "the context that was current before the function is not so after it";
             Some(Finding::new(d::LEFT_AN_ERROR, message))
         } else if let Err(DriverError(error)) = synchronized {
@@ -93,6 +96,15 @@ impl Aftermath {
         } else {
             None
         };
+    }
+
+    /// A case that found nothing may have used calls that make their context current again; whoever
+    /// calls the function need not. A fault is not looked at here: to find one is 01's task.
+    ///
+    /// # Errors
+    /// [`d::LEFT_AN_ERROR`].
+    pub fn check_context(&self) -> Result<(), Finding> {
+        self.left.clone().filter(|_| self.lost_context).map_or(Ok(()), Err)
     }
 
     /// What a case found, with what the runs tell of how it came.

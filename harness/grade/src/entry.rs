@@ -180,7 +180,7 @@ fn judge(entry: &Entry, sources: Sources, job: Option<&Job>) -> Verdict {
             None => Finding::new(diagnosis::GRADER_PANICKED, "the grading case panicked"),
         })
     });
-    let mut verdict = match result {
+    let mut verdict = match result.and_then(|()| grader.check_context()) {
         Ok(()) => Verdict::passed(&entry.name),
         Err(finding) => Verdict::failed(&entry.name, grader.explain(finding)),
     };

@@ -195,6 +195,11 @@ impl Grader {
         self.aftermath.explain(finding)
     }
 
+    /// Whether a case that found nothing may say so: see [`Aftermath::check_context`].
+    pub(crate) fn check_context(&self) -> Result<(), Finding> {
+        self.aftermath.check_context()
+    }
+
     pub(crate) fn into_report(self) -> (Device, Vec<Figure>, Vec<String>) {
         (self.device, self.figures, self.notes)
     }

@@ -135,6 +135,11 @@ const ROWS: &[Row] = &[
         "wrong left-an-error: the context that was current*",
     ),
     (
+        "leaves_no_context_current_for_its_caller",
+        |grader| on_device(grader, |_| learner::leaves_no_context_current()),
+        "wrong left-an-error: the context that was current*",
+    ),
+    (
         // It is the primary one, for which the driver refuses that.
         "may_not_destroy_its_context",
         |grader| on_device(grader, |_| learner::destroys_its_context()),
