@@ -533,7 +533,7 @@ diagnoses! {
 
     TIMELINE_INCOMPLETE "timeline-incomplete" MisTimed: "the timeline does not show what the profile has"
         rule: "A timeline has an object for each phase under its name, in microseconds, and a row for each stream."
-        next: "Compare the text that `timeline` makes for the phase above with what its comment asks for."
+        next: "Compare the text that `timeline` makes with what its comment asks for."
         [docs: pages::TRACE_FORMAT]
 
     BEGINNING_NOT_ASKED "beginning-not-asked" MisTimed: "the driver was never asked when a phase began"
