@@ -40,8 +40,12 @@ pub fn memory(tensor: &Tensor) -> Range {
     Range::new(tensor.device_ptr(), 4 * tensor.numel() as u64)
 }
 
-/// What is said where the learner's function fails.
+/// What is said where the learner's function fails: an error may be the driver's, or the tensor
+/// library's own.
 pub fn returned_error(error: Error) -> Finding {
-    let message = format!("the function returned an error: {error}");
-    Finding::new(diagnosis::RETURNED_ERROR, message)
+    let code = match error {
+        Error::Driver(_) | Error::OutOfMemory { .. } => diagnosis::RETURNED_ERROR,
+        _ => diagnosis::TENSOR_REFUSED,
+    };
+    Finding::new(code, format!("the function returned an error: {error}"))
 }

@@ -10,13 +10,14 @@ use streamlings::cust::memory::DeviceBuffer;
 use streamlings::cust::module::Module;
 use streamlings::cust::stream::{Stream, StreamFlags};
 use streamlings::driver::recording;
-use streamlings::grade::checks::{PERTURBED, part, region, runs};
+use streamlings::grade::checks::{PERTURBED, host_polls, missing_edge, part, region, runs};
 use streamlings::grade::diagnosis as d;
 use streamlings::grade::{At, Cases, Finding, Grader, Run};
-use streamlings::trace::blocks::{Block, Reason, blocks, blocks_in};
+use streamlings::trace::blocks::{Block, Reason, blocks, blocks_during};
 use streamlings::trace::order::races;
 use streamlings::trace::order::report::{Race, What};
 use streamlings::trace::overlap::overlap_in;
+use streamlings::trace::polls::polls;
 use streamlings::trace::regions::Region;
 use streamlings::trace::{Call, Frame, Item, Mark, MarkKind, MemoryKind, Nanos, Op, Trace};
 use streamlings::{CudaSlice, Gpu, LaunchConfig, PushKernelArg, Step};
@@ -260,7 +261,8 @@ fn returned_error(error: String) -> Finding {
 /// The host's side of every copy has to be pinned.
 fn check_memory(grader: &Grader, trace: &Trace, region: &Region) -> Result<(), Finding> {
     let all = blocks(trace);
-    for call in region.calls(trace).filter(|call| call.succeeded()) {
+    let during = trace.calls().filter(|call| region.spans(call.seq, call.left));
+    for call in during.filter(|call| call.succeeded()) {
         let Op::Copy { src, dst, .. } = &call.op else { continue };
         if ![src.memory, dst.memory].contains(&MemoryKind::Pageable) {
             continue;
@@ -306,7 +308,11 @@ fn check_started(
 
 fn check_unblocked(grader: &Grader, trace: &Trace, region: &Region) -> Result<(), Finding> {
     let all = blocks(trace);
-    let Some(block) = blocks_in(&all, region).next() else { return Ok(()) };
+    let Some(block) = blocks_during(&all, region).next() else {
+        let asked = polls(trace);
+        let poll = asked.iter().find(|poll| region.spans(poll.seq, poll.left));
+        return poll.map_or(Ok(()), |poll| Err(host_polls(grader, poll)));
+    };
     Err(Finding::new(d::HOST_HELD, format!("`{}` waits", block.function))
         .at(frame_at(grader, &block.at), held(block))
         .note(block.reason.sentence()))
@@ -325,7 +331,7 @@ fn check_waits_for_no_more(
 ) -> Result<(), Finding> {
     let all = blocks(trace);
     let later = |block: &&Block| block.behind.as_ref().is_some_and(|work| work.seq > copy.seq);
-    let Some(block) = blocks_in(&all, wait).find(later) else { return Ok(()) };
+    let Some(block) = blocks_during(&all, wait).find(later) else { return Ok(()) };
     let what = block.behind.as_ref().map_or("", |work| &work.operation);
     let message = format!("{what}, enqueued after the copy, was waited for, too");
     Err(Finding::new(d::WAITED_FOR_THE_STREAM, message)
@@ -402,7 +408,7 @@ fn race_finding(grader: &Grader, race: &Race) -> Finding {
     Finding::new(code, message)
         .at(frame_at(grader, &second.at), format!("{deed} here"))
         .at(frame_at(grader, &first.at), format!("{copy} was enqueued here"))
-        .note(race.missing_edge())
+        .note(missing_edge(race))
 }
 
 fn pipeline(grader: &mut Grader) -> Result<(), Finding> {
@@ -499,7 +505,7 @@ fn why_little_overlap(
     }
     let all = blocks(trace);
     let last = work.iter().rfind(|call| is_upload(call)).map(|call| call.seq);
-    let waits: Vec<&Block> = blocks_in(&all, &whole)
+    let waits: Vec<&Block> = blocks_during(&all, &whole)
         .filter(|block| {
             matches!(block.reason, Reason::StreamSync | Reason::EventSync | Reason::ContextSync)
         })

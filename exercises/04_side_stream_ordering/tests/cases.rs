@@ -1,7 +1,7 @@
 //! The grading cases of exercise 04.
 
 use super::exercise;
-use streamlings::grade::checks::{Part, only_reads, part, prepared_runs, the, writes};
+use streamlings::grade::checks::{Part, only_reads, part, prepared_runs, writes};
 use streamlings::grade::diagnosis as d;
 use streamlings::grade::{Cases, Finding, Grader};
 use streamlings::stage::{self, keep_busy, memory, returned_error, streams};
@@ -73,8 +73,10 @@ fn sum_on_side_stream(grader: &mut Grader) -> Outcome<()> {
         function.unblocked()?;
         let seen = check_sum("the sum", &sum, value * count as f32)?;
         let (memory, work) = (memory(&x), function.work());
-        let fill = the(work.iter().find(|call| writes(call, memory)), "fills the tensor")?;
-        let read = the(work.iter().find(|call| only_reads(call, memory)), "reads the tensor")?;
+        let fill =
+            function.the(work.iter().find(|call| writes(call, memory)), "fills the tensor")?;
+        let read =
+            function.the(work.iter().find(|call| only_reads(call, memory)), "reads the tensor")?;
         function.on_streams(&[(fill, default), (read, side)])?;
         function.unraced(seen.clone())?;
         check_goes_on(&function, read, &afterwards)?;
@@ -117,9 +119,10 @@ fn consume_and_drop(grader: &mut Grader) -> Outcome<()> {
         function.unblocked()?;
         let seen = check_sum("the sum", &sum, value * count as f32)?;
         let fills = |call: &&Call| writes(call, dropped);
-        let fill = the(run.trace.calls().find(fills).as_ref(), "fills the tensor")?;
+        let fill = function.the(run.trace.calls().find(fills).as_ref(), "fills the tensor")?;
         let work = function.work();
-        let read = the(work.iter().find(|call| only_reads(call, dropped)), "reads the tensor")?;
+        let read =
+            function.the(work.iter().find(|call| only_reads(call, dropped)), "reads the tensor")?;
         function.on_streams(&[(fill, default), (read, side)])?;
         if !function.hands_back(dropped) {
             let message = "when the function returned, something still owned the tensor";
@@ -169,13 +172,13 @@ fn fan_out_fan_in(grader: &mut Grader) -> Outcome<()> {
         };
         let (memory, work) = (memory(&x), function.work());
         let mut fills = work.iter().filter(|call| writes(call, memory));
-        let produced = the(fills.next(), "fills the tensor")?;
-        let overwritten = the(fills.next_back(), "fills the tensor a second time")?;
+        let produced = function.the(fills.next(), "fills the tensor")?;
+        let overwritten = function.the(fills.next_back(), "fills the tensor a second time")?;
         // In either order, and as many as they like.
         let reads: Vec<&Call> = work.into_iter().filter(|call| only_reads(call, memory)).collect();
         let on = |stream| reads.iter().find(move |call| call.op.stream() == Some(stream));
-        let summed = the(on(left).or(reads.first()), "reads the tensor")?;
-        let squared = the(on(right).or(reads.last()), "reads the tensor")?;
+        let summed = function.the(on(left).or(reads.first()), "reads the tensor")?;
+        let squared = function.the(on(right).or(reads.last()), "reads the tensor")?;
         function.on_streams(&[
             (produced, default),
             (summed, left),

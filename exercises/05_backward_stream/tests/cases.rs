@@ -1,7 +1,7 @@
 //! The grading cases of exercise 05.
 
 use super::exercise;
-use streamlings::grade::checks::{Part, only_reads, part, prepared_runs, the, writes};
+use streamlings::grade::checks::{Part, only_reads, part, prepared_runs, writes};
 use streamlings::grade::diagnosis as d;
 use streamlings::grade::{Cases, Finding, Grader};
 use streamlings::stage::{self, keep_busy, memory, returned_error, streams};
@@ -223,12 +223,13 @@ fn seen(checked: &Outcome<()>) -> Option<String> {
 
 /// The operation that touches any of some memory in the way that `does` says, the last such one.
 fn last<'a>(
+    function: &Part<'a>,
     work: &[&'a Call],
     memories: &[Range],
     does: fn(&Call, Range) -> bool,
     what: &str,
 ) -> Outcome<&'a Call> {
-    the(work.iter().rfind(|call| memories.iter().any(|memory| does(call, *memory))), what)
+    function.the(work.iter().rfind(|call| memories.iter().any(|memory| does(call, *memory))), what)
 }
 
 fn scalars() -> tensor::Result<Vec<Tensor>> {
@@ -276,8 +277,8 @@ fn train_step(grader: &mut Grader) -> Outcome<()> {
                     check(&format!("`{name}`"), parameter, &stepped.values)
                 })
             });
-        let forward = last(&work, &[memory(&x)], only_reads, "reads the batch")?;
-        let step = last(&work, &memories(&parameters), writes, "changes a parameter")?;
+        let forward = last(&function, &work, &[memory(&x)], only_reads, "reads the batch")?;
+        let step = last(&function, &work, &memories(&parameters), writes, "changes a parameter")?;
         function.on_streams(&[(forward, side), (step, default)])?;
         function.unraced(seen(&values))?;
         values
@@ -327,7 +328,7 @@ fn two_branches(grader: &mut Grader) -> Outcome<()> {
         let work = function.work();
         let reads = |tensor: &Tensor| {
             let memory = memory(tensor);
-            the(work.iter().find(|call| only_reads(call, memory)), "reads a batch")
+            function.the(work.iter().find(|call| only_reads(call, memory)), "reads a batch")
         };
         let (one, other) = (reads(&a)?, reads(&b)?);
         function.on_streams(&[(one, left), (other, right)])?;
@@ -375,9 +376,10 @@ fn norms_then_zero(grader: &mut Grader) -> Outcome<()> {
             // Had the gradients not been zeroed, there would be twice as much.
             .and_then(|()| check_grads(&parameters, &training.grads));
         let work = function.work();
-        let mut placed = vec![(last(&work, &grads, only_reads, "reads a gradient")?, side)];
+        let mut placed =
+            vec![(last(&function, &work, &grads, only_reads, "reads a gradient")?, side)];
         // Who drops the gradients instead has nothing to write.
-        if let Ok(zeroed) = last(&work, &grads, writes, "zeroes a gradient") {
+        if let Ok(zeroed) = last(&function, &work, &grads, writes, "zeroes a gradient") {
             placed.push((zeroed, default));
         }
         function.on_streams(&placed)?;

@@ -2,13 +2,16 @@
 
 use super::exercise::{self, Profile, Timed};
 use streamlings::grade::Cases;
-use streamlings::grade::checks::{judged_runs, record_before_values};
+use streamlings::grade::checks::{doing, host_polls, judged_runs, record_before_values};
 use streamlings::grade::diagnosis as d;
 use streamlings::grade::{Finding, Grader};
+use streamlings::stage::returned_error;
 use streamlings::tensor::nn::Mlp;
 use streamlings::tensor::{Device, PinnedTensor, Result, Tensor};
 use streamlings::trace::blocks::blocks;
+use streamlings::trace::order::waits::ordering_wait;
 use streamlings::trace::order::{happens_before, races};
+use streamlings::trace::polls::polls;
 use streamlings::{Phase, PinnedBatch, Training};
 
 // By path, because this file is a module of other crates, too.
@@ -74,8 +77,13 @@ impl Task {
             None => grader.run(learner)?,
             Some(seed) => grader.run_perturbed(seed, learner)?,
         };
-        let record = Record::of(run.trace.clone(), batches.len())?;
-        Ok(Ran { profile: run.ok().map(|run| run.value), record, training })
+        let profile = run.value.map_err(returned_error);
+        match (Record::of(run.trace, batches.len()), profile) {
+            (Ok(record), profile) => Ok(Ran { profile, record, training }),
+            // What was not run is what came of the error.
+            (Err(missing), Err(error)) => Err(error.note(missing.message)),
+            (Err(missing), Ok(_)) => Err(missing),
+        }
     }
 
     /// The parameters after the same training, phase after phase on one stream.
@@ -136,8 +144,8 @@ fn check_races(grader: &Grader, record: &Record) -> Result<(), Finding> {
         d::UNORDERED_ACCESS,
         format!("nothing orders two accesses to {buffer}, on two streams"),
     )
-    .at(frame_at(grader, &race.later.at), "this one")
-    .at(frame_at(grader, &race.earlier.at), "and this one");
+    .at(frame_at(grader, &race.later.at), doing(race, &race.later))
+    .at(frame_at(grader, &race.earlier.at), doing(race, &race.earlier));
     if race.reuse.is_some() {
         finding = finding.note("in between, the memory was dropped and handed out again");
     }
@@ -152,8 +160,13 @@ fn check_side_by_side(grader: &Grader, record: &Record) -> Result<(), Finding> {
         let (Some(before), Some(upload)) = (before.last(), upload.first()) else { continue };
         if happens_before(&record.trace, *before, *upload) {
             let message = format!("upload {step} has to come after step {}", step - 1);
+            let wait = ordering_wait(&record.trace, *before, *upload);
             return Err(Finding::new(d::STREAMS_SERIALIZED, message)
-                .at(record.at(grader, *upload), "this upload"));
+                .at(record.at(grader, *upload), "this upload")
+                .at(
+                    wait.and_then(|wait| grader.at(&record.trace, &wait)),
+                    "comes after the step because of this",
+                ));
         }
     }
     Ok(())
@@ -219,14 +232,29 @@ fn unblocked(grader: &mut Grader) -> Result<(), Finding> {
             .at(frame_at(grader, &block.at), format!("held the host for {}", show(time)))
             .note(block.reason.sentence()));
     }
+    if let Some(poll) = polls(&record.trace).iter().find(|poll| between(poll.seq)) {
+        return Err(host_polls(grader, poll));
+    }
     profile.map(drop)
+}
+
+/// The profile; where the function returned an error, what the record says of its event pairs first.
+fn after_record(
+    grader: &Grader,
+    profile: Result<Profile, Finding>,
+    record: &Record,
+) -> Result<Profile, Finding> {
+    if profile.is_err() {
+        record.check_pairs(grader)?;
+    }
+    profile
 }
 
 /// The whole is the time from the first beginning to the last end, in the profile and in the table.
 fn whole(grader: &mut Grader) -> Result<(), Finding> {
     let task = Task::new(grader);
     let Ran { profile, record, .. } = task.run(grader, None)?;
-    let profile = profile?;
+    let profile = after_record(grader, profile, &record)?;
     let said = f64::from(profile.whole_ms);
     let sum: f64 = profile.phases.iter().map(|timed| f64::from(timed.ms)).sum();
     grader.figure("whole", said, "ms");
@@ -263,12 +291,12 @@ fn whole(grader: &mut Grader) -> Result<(), Finding> {
 fn timeline(grader: &mut Grader) -> Result<(), Finding> {
     let task = Task::new(grader);
     let Ran { profile, record, .. } = task.run(grader, None)?;
-    let profile = profile?;
+    let profile = after_record(grader, profile, &record)?;
     let shown = record::shown(&exercise::timeline(&profile))?;
     if shown.len() != profile.phases.len() {
         let (rows, phases) = (shown.len(), profile.phases.len());
         let message = format!("the timeline shows {rows} phases, and the profile has {phases}");
-        return Err(Finding::new(d::TIMELINE_DISAGREES, message));
+        return Err(Finding::new(d::TIMELINE_INCOMPLETE, message));
     }
     let mut rows = Vec::new();
     for phase in Phase::ALL {
@@ -287,19 +315,28 @@ fn timeline(grader: &mut Grader) -> Result<(), Finding> {
                     ));
                 }
                 None => {
-                    return disagrees(format!("nobody asked the driver when {name} began"));
+                    let message = format!("nobody asked the driver when {name} began");
+                    let at = record.pair(phase, step).and_then(|pair| frame_at(grader, &pair.at));
+                    return Err(Finding::new(d::BEGINNING_NOT_ASKED, message)
+                        .at(at, "only how long it ran is read, here"));
                 }
             }
             let Some(bar) = shown.iter().find(|bar| bar.name == name) else {
-                return disagrees(format!("the timeline has no `{name}`"));
+                let message = format!("the timeline has no `{name}`");
+                return Err(Finding::new(d::TIMELINE_INCOMPLETE, message));
             };
-            if !agree(bar.start_ms, said) || !agree(bar.ms, f64::from(timed.ms)) {
+            let ms = f64::from(timed.ms);
+            if let Some(unit) = record::other_unit(bar, said, ms) {
+                let message = format!("the timeline shows {name} in {unit}, not in microseconds");
+                return Err(Finding::new(d::TIMELINE_INCOMPLETE, message));
+            }
+            if !agree(bar.start_ms, said) || !agree(bar.ms, ms) {
                 return disagrees(format!(
                     "the timeline shows {name} at {} for {}, and the profile says {} for {}",
                     show(bar.start_ms),
                     show(bar.ms),
                     show(said),
-                    show(timed.ms.into())
+                    show(ms)
                 ));
             }
             rows.push((record.stream(phase, step), &bar.row));
@@ -308,7 +345,7 @@ fn timeline(grader: &mut Grader) -> Result<(), Finding> {
     for (stream, row) in &rows {
         if rows.iter().any(|(other, on)| (other == stream) != (on == row)) {
             let message = "the timeline does not have one row for each stream";
-            return Err(Finding::new(d::TIMELINE_DISAGREES, message));
+            return Err(Finding::new(d::TIMELINE_INCOMPLETE, message));
         }
     }
     Ok(())

@@ -5,8 +5,9 @@ use streamlings_driver::recording;
 use streamlings_trace::blocks::{Block, Reason, blocks};
 use streamlings_trace::names::Names;
 use streamlings_trace::order::races;
-use streamlings_trace::order::report::{Race, Reuse, What};
-use streamlings_trace::order::waits::{Instead, instead_of_wait, is_ordered};
+use streamlings_trace::order::report::{Race, Reuse};
+use streamlings_trace::order::waits::{Instead, instead_of_wait, is_ordered, ordering_wait};
+use streamlings_trace::polls::polls;
 use streamlings_trace::regions::{Region, regions};
 use streamlings_trace::{Call, Frame, MarkKind, Op, Range, StreamId, Trace};
 
@@ -14,6 +15,10 @@ use crate::diagnosis as d;
 use crate::grader::{Grader, Run};
 use crate::outcome::Outcome;
 use crate::verdict::{At, Finding, Witness};
+
+mod said;
+
+pub use self::said::{deeds, doing, host_polls, missing_edge};
 
 /// How many runs with legal delays there are beside the first one.
 pub const PERTURBED: u32 = 2;
@@ -133,15 +138,6 @@ fn with_witness(
     finding
 }
 
-/// The operation that a case is about, if the record has it. `what` completes "no launch that ...".
-///
-/// # Errors
-/// [`d::NOTHING_LAUNCHED`].
-pub fn the<'a>(call: Option<&&'a Call>, what: &str) -> Result<&'a Call, Finding> {
-    let message = || format!("the driver saw no launch that {what}");
-    call.copied().ok_or_else(|| Finding::new(d::NOTHING_LAUNCHED, message()))
-}
-
 /// One part of a run, to be checked.
 #[derive(Debug)]
 pub struct Part<'a> {
@@ -165,6 +161,24 @@ impl<'a> Part<'a> {
     pub fn work(&self) -> Vec<&'a Call> {
         let calls = self.trace.calls().filter(|call| self.holds(call));
         calls.filter(|call| call.succeeded() && call.op.is_work()).collect()
+    }
+
+    /// The operation that a case is about, if the part has it. `what` completes "no launch that ...".
+    ///
+    /// # Errors
+    /// [`d::NOTHING_LAUNCHED`], or [`d::NOT_LAUNCHED_ON_IT`] where the part has other work.
+    pub fn the(&self, call: Option<&&'a Call>, what: &str) -> Result<&'a Call, Finding> {
+        call.copied().ok_or_else(|| match self.work().last() {
+            None => {
+                let message = format!("the driver saw no launch that {what}");
+                Finding::new(d::NOTHING_LAUNCHED, message)
+            }
+            Some(other) => {
+                let message = format!("of all launches, none {what}");
+                let other_at = format!("the last: {}", self.names.operation(other));
+                Finding::new(d::NOT_LAUNCHED_ON_IT, message).at(self.at(other), other_at)
+            }
+        })
     }
 
     /// Whether a call was made while the part lasted, by whatever thread.
@@ -197,6 +211,12 @@ impl<'a> Part<'a> {
         if let Some(block) = held.next() {
             return Err(self.held(block));
         }
+        if let Some(poll) =
+            polls(self.trace).iter().find(|poll| calls.iter().any(|call| call.seq == poll.seq))
+        {
+            return Err(host_polls(self.grader, poll));
+        }
+        // Even a single answer may be all that orders the two by luck.
         let query =
             |call: &&&Call| matches!(call.op, Op::EventQuery { .. } | Op::StreamQuery { .. });
         let queries: Vec<&&Call> = calls.iter().filter(query).collect();
@@ -314,8 +334,6 @@ impl<'a> Part<'a> {
     fn unordered(&self, race: &Race) -> Finding {
         let (earlier, later) = (&race.earlier, &race.later);
         let buffer = named(&later.buffer.clone().or_else(|| earlier.buffer.clone()));
-        let deeds =
-            |kind: streamlings_trace::AccessKind| if kind.writes() { "writes" } else { "reads" };
         let message = format!(
             "{} {} {buffer}, and nothing makes it wait until {} is done with it",
             later.actor,
@@ -325,28 +343,21 @@ impl<'a> Part<'a> {
         let instead = instead_of_wait(self.trace, race, self.region.begin);
         let diagnosis = match &instead {
             _ if earlier.stream().is_none() || later.stream().is_none() => d::UNORDERED_ACCESS,
-            Instead::NoWait => d::MISSING_WAIT,
+            Instead::NoWait | Instead::OnItself { .. } => d::MISSING_WAIT,
             Instead::RecordedTooEarly { .. } => d::RECORDED_TOO_EARLY,
             Instead::RecordedAgain { .. } => d::RECORDED_AGAIN,
             Instead::WaitedTooLate { .. } => d::WAITED_TOO_LATE,
             Instead::WrongWayRound { .. } => d::WAIT_WRONG_WAY_ROUND,
         };
-        let doing = |access: &streamlings_trace::order::report::Access| {
-            let (actor, deed) = (&access.actor, deeds(access.kind));
-            match &access.what {
-                // Of several that came about on one line, it may be an earlier tenant's kernel.
-                _ if race.reuse.is_some() && access.seq == earlier.seq => {
-                    format!("work on {actor} {deed} it")
-                }
-                What::Kernel(name) => format!("kernel `{name}` on {actor} {deed} it"),
-                other => format!("{} on {actor} {deed} it", format!("{other:?}").to_lowercase()),
-            }
-        };
         let finding = Finding::new(diagnosis, message)
-            .at(self.frame_at(&later.at), doing(later))
-            .at(self.frame_at(&earlier.at), doing(earlier));
+            .at(self.frame_at(&later.at), doing(race, later))
+            .at(self.frame_at(&earlier.at), doing(race, earlier));
         match &instead {
-            Instead::NoWait => finding.note(race.missing_edge()),
+            Instead::NoWait => finding.note(missing_edge(race)),
+            Instead::OnItself { wait } => {
+                let waits = format!("here {} waits for itself", later.actor);
+                finding.at(self.at(wait), waits).note(missing_edge(race))
+            }
             Instead::RecordedTooEarly { record, .. } => {
                 finding.at(self.at(record), "the event that was waited for stands here")
             }
@@ -396,9 +407,11 @@ impl<'a> Part<'a> {
             format!("{} on {stream}", self.names.operation(call))
         };
         let message = format!("{} waits for {}", on(second), on(first));
+        let wait = ordering_wait(self.trace, first.seq, second.seq);
         Err(Finding::new(d::ORDERED_WITHOUT_NEED, message)
             .at(self.at(first), "this is waited for")
-            .at(self.at(second), "by this"))
+            .at(self.at(second), "by this")
+            .at(wait.and_then(|wait| self.at(&wait)), "because of this wait"))
     }
 }
 

@@ -55,6 +55,7 @@ mod pages {
         "https://pytorch.org/docs/stable/notes/cuda.html#use-pinned-memory-buffers";
     pub const PYTORCH_STREAMS: &str =
         "https://pytorch.org/docs/stable/notes/cuda.html#cuda-streams";
+    pub const TRACE_FORMAT: &str = "https://perfetto.dev/docs/getting-started/other-formats";
     pub const RECORD_STREAM: &str =
         "https://pytorch.org/docs/stable/generated/torch.Tensor.record_stream.html";
 }
@@ -157,6 +158,15 @@ diagnoses! {
         rule: "A driver call reports what is wrong with it, or what went wrong before it."
         next: "Find which of your calls returned that error, and what its documentation says of it."
 
+    TENSOR_REFUSED "tensor-refused" Wrong: "an operation on tensors was refused"
+        rule: "An operation is refused if its tensors do not fit it, or if what it needs is not there any more."
+        next: "Read the error: it names the operation, and what is wrong with what it was given."
+
+    LEFT_AN_ERROR "left-an-error" Wrong: "the code left the device in a state that nobody can use"
+        rule: "A fault of a launch shows at a later call; without its context, no call works any more."
+        next: "End the function with a synchronize, for a try, and see what that returns and which call is to blame."
+        [docs: pages::ASYNCHRONOUS]
+
     WRONG_VALUE "wrong-value" Wrong: "a value is not right"
         rule: "The result has to be right for every size and seed."
         next: "Try the function on an input small enough to work out by hand."
@@ -178,6 +188,10 @@ diagnoses! {
     NOTHING_LAUNCHED "nothing-launched" Wrong: "the driver saw no launch"
         rule: "What is graded is what the driver was asked to do."
         next: "Launch the kernel that README.md names, on the stream that the function is given."
+
+    NOT_LAUNCHED_ON_IT "not-launched-on-it" Wrong: "no launch does that to the tensor"
+        rule: "What is graded is what the driver was asked to do with the tensor's own memory."
+        next: "See in README.md what is to be done to which tensor, and on which tensor your code does it."
 
     WAITED_TOO_OFTEN "waited-too-often" Blocked: "the host was held more than once"
         rule: "Each wait that the host makes is a gap in which it enqueues nothing."
@@ -390,7 +404,7 @@ diagnoses! {
     MISSING_WAIT "missing-wait" Raced:
         "a stream uses memory that another stream may not be done with"
         rule: "Streams run on their own: what one does to memory that another uses needs a wait in between."
-        next: "Look at the two lines, and ask what makes the second one's stream wait for the first."
+        next: "Name the two operations and their streams, and ask what makes the second one's stream wait for the first."
         [docs: pages::PYTORCH_STREAMS]
 
     WAIT_WRONG_WAY_ROUND "wait-wrong-way-round" Raced: "there is a wait, and the wrong stream waits"
@@ -448,7 +462,7 @@ diagnoses! {
 
     HOST_POLLS "host-polls" Blocked: "the host asks how far the device is"
         rule: "Asking until the answer is yes is a wait, and the host gets nothing else done meanwhile."
-        next: "Find the two streams that have to be ordered, and a call that makes one wait for the other."
+        next: "See who needs the answer: a stream can wait by itself, and the host can ask when all is enqueued."
         [docs: pages::PYTORCH_STREAMS]
 
     // Exercise 06: accidental syncs.
@@ -518,7 +532,17 @@ diagnoses! {
 
     TIMELINE_DISAGREES "timeline-disagrees" MisTimed: "the timeline is not what the driver recorded"
         rule: "A beginning is a time, too: that between a common first event and the phase's own."
-        next: "Compare the two beginnings above, and see where yours comes from."
+        next: "Compare the two times above, and see where yours comes from."
+        [docs: pages::EVENTS]
+
+    TIMELINE_INCOMPLETE "timeline-incomplete" MisTimed: "the timeline does not show what the profile has"
+        rule: "A timeline has an object for each phase under its name, in microseconds, and a row for each stream."
+        next: "Compare the text that `timeline` makes with what its comment asks for."
+        [docs: pages::TRACE_FORMAT]
+
+    BEGINNING_NOT_ASKED "beginning-not-asked" MisTimed: "the driver was never asked when a phase began"
+        rule: "A beginning is a time, too: that between a common first event and the phase's own."
+        next: "See which two events the beginning of this phase lies between, and who asks for their time."
         [docs: pages::EVENTS]
 }
 

@@ -180,9 +180,9 @@ fn judge(entry: &Entry, sources: Sources, job: Option<&Job>) -> Verdict {
             None => Finding::new(diagnosis::GRADER_PANICKED, "the grading case panicked"),
         })
     });
-    let mut verdict = match result {
+    let mut verdict = match result.and_then(|()| grader.check_context()) {
         Ok(()) => Verdict::passed(&entry.name),
-        Err(finding) => Verdict::failed(&entry.name, finding),
+        Err(finding) => Verdict::failed(&entry.name, grader.explain(finding)),
     };
     let (device, figures, notes) = grader.into_report();
     verdict.device = Some(device);

@@ -10,6 +10,7 @@ use streamlings_driver::recording;
 use streamlings_trace::format::{WriteError, Writer};
 use streamlings_trace::{Call, Device, DeviceKind, Frame, Item, MarkKind, Trace};
 
+use crate::aftermath::{Aftermath, Context};
 use crate::diagnosis;
 use crate::panics::{self, Sources};
 use crate::supervise;
@@ -29,6 +30,7 @@ pub struct Grader {
     traces: Option<PathBuf>,
     /// How many runs there were.
     runs: usize,
+    aftermath: Aftermath,
     figures: Vec<Figure>,
     notes: Vec<String>,
 }
@@ -78,6 +80,7 @@ impl Grader {
             sources,
             traces,
             runs: 0,
+            aftermath: Aftermath::default(),
             figures: Vec::new(),
             notes: Vec::new(),
         }
@@ -143,16 +146,20 @@ impl Grader {
         let learner_roots = self.sources.learner.clone();
         // Whoever looks at the trace wants to see when operations ran.
         let timestamps = timestamps || self.traces.is_some();
+        let context = Context::current();
         recording::begin(recording::Options { learner_roots, seed, timestamps });
         recording::mark(MarkKind::Begin { region: RUN.to_owned() });
         let result = catch_unwind(AssertUnwindSafe(learner));
         recording::mark(MarkKind::End { region: RUN.to_owned() });
         // Operations get their times when they have run. An error here is one that the learner's code
-        // left behind, and shows in what the case looks at.
-        let _ = cudarc::driver::result::ctx::synchronize();
+        // left behind; whether it matters shows in what the case looks at.
+        let synchronized = cudarc::driver::result::ctx::synchronize();
         let mut trace = recording::finish();
         drop_own_calls(&mut trace);
         self.keep(&trace)?;
+        let mut aftermath = std::mem::take(&mut self.aftermath);
+        aftermath.take_in(&trace, context, synchronized, |call| self.at(&trace, call));
+        self.aftermath = aftermath;
         match result {
             Ok(value) => Ok(Run { value, trace }),
             Err(_) => Err(panics::take().map_or_else(
@@ -181,6 +188,16 @@ impl Grader {
     pub fn frame_at(&self, frame: &Frame) -> Option<At> {
         let file = frame.file.as_ref().filter(|_| frame.line > 0)?;
         Some(self.sources.at(Path::new(file), frame.line))
+    }
+
+    /// What a case found, with what the runs tell of how it came.
+    pub(crate) fn explain(&self, finding: Finding) -> Finding {
+        self.aftermath.explain(finding)
+    }
+
+    /// Whether a case that found nothing may say so: see [`Aftermath::check_context`].
+    pub(crate) fn check_context(&self) -> Result<(), Finding> {
+        self.aftermath.check_context()
     }
 
     pub(crate) fn into_report(self) -> (Device, Vec<Figure>, Vec<String>) {

@@ -25,6 +25,8 @@ pub mod supervise;
 mod verdict;
 
 #[cfg(feature = "run")]
+mod aftermath;
+#[cfg(feature = "run")]
 mod cases;
 #[cfg(feature = "run")]
 pub mod checks;

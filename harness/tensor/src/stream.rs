@@ -53,15 +53,13 @@ impl Stream {
         self.0.cuda.cu_stream() as usize
     }
 
-    /// What is enqueued here from now on waits for what is on `other` now. Does not hold the host.
+    /// What is enqueued here from now on waits for what is on `other` now. Does not hold the host. A
+    /// stream comes after what is on itself anyway; asked to wait for that, it is told so all the same.
     ///
     /// # Errors
     /// The driver's own.
     pub fn wait_stream(&self, other: &Stream) -> Result<()> {
-        if self != other {
-            self.wait_event(&other.record_event()?)?;
-        }
-        Ok(())
+        self.wait_event(&other.record_event()?)
     }
 
     /// Records a new event, without timing, behind what is on the stream now.

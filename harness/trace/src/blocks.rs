@@ -414,5 +414,18 @@ pub fn blocks_in<'a>(blocks: &'a [Block], region: &Region) -> impl Iterator<Item
     blocks.iter().filter(move |block| region.holds(block.thread, block.seq))
 }
 
+/// Those that one region lasted for, whatever thread was held: entered after it had begun, and over
+/// before it ended. A wait that is handed to another thread holds whoever waits for that thread.
+pub fn blocks_during<'a>(
+    blocks: &'a [Block],
+    region: &Region,
+) -> impl Iterator<Item = &'a Block> + use<'a> {
+    let region = region.clone();
+    blocks.iter().filter(move |block| {
+        region.holds(block.thread, block.seq)
+            || (block.thread != region.thread && region.spans(block.seq, block.left))
+    })
+}
+
 #[cfg(test)]
 mod tests;

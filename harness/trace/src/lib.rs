@@ -9,6 +9,7 @@
 //! | [`mod@format`] | how it lies in a file |
 //! | [`names`], [`regions`] | what things are called; the stretches that a grading case watches |
 //! | [`blocks`] | which calls held the host, or would have, and behind what |
+//! | [`polls`] | which threads asked again and again how far the device is |
 //! | [`timing`] | what an event pair or a bare clock really measured |
 //! | [`order`] | which accesses nothing orders |
 //! | [`overlap`] | how much of each copy ran beside kernels |
@@ -61,6 +62,7 @@ pub mod model;
 pub mod names;
 pub mod order;
 pub mod overlap;
+pub mod polls;
 pub mod regions;
 pub mod timing;
 pub mod workload;

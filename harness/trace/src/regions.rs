@@ -25,6 +25,12 @@ impl Region {
         self.thread == thread && self.begin < seq && self.end.is_none_or(|end| seq < end)
     }
 
+    /// Whether it lasted for the whole of what was begun at a place in the order of calls, and was over
+    /// at a time, by whatever thread.
+    pub fn spans(&self, seq: Seq, left: Nanos) -> bool {
+        self.begin < seq && left <= self.left
+    }
+
     /// The calls in it.
     pub fn calls<'a>(&self, trace: &'a Trace) -> impl Iterator<Item = &'a Call> + use<'a> {
         let region = self.clone();

@@ -14,6 +14,12 @@ streamlings::grade::mutants! {
     waits_inside "waits_inside.rs":
         "upload_small" => HOST_HELD,
         "download" => HOST_HELD;
+    waits_on_a_thread "waits_on_a_thread.rs":
+        "upload_small" => HOST_HELD,
+        "download" => HOST_HELD;
+    polls "polls.rs":
+        "upload_small" => HOST_POLLS,
+        "download" => HOST_POLLS;
     read_at_once "read_at_once.rs":
         "download" => READ_BEFORE_READY,
         "download_cust" => READ_BEFORE_READY;

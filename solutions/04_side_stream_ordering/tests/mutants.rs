@@ -10,6 +10,7 @@ streamlings::grade::mutants! {
     waits_late "waits_late.rs":
         "sum_on_side_stream" => WAITED_TOO_LATE,
         "fan_out_fan_in" => WAITED_TOO_LATE;
+    waits_for_itself "waits_for_itself.rs": "sum_on_side_stream" => MISSING_WAIT;
     third_stream "third_stream.rs": "sum_on_side_stream" => MISSING_WAIT;
     waits_both_ways "waits_both_ways.rs":
         "sum_on_side_stream" => ORDERED_WITHOUT_NEED,
@@ -29,8 +30,8 @@ streamlings::grade::mutants! {
         "fan_out_fan_in" => HOST_HELD;
     polls "polls.rs": "sum_on_side_stream" => HOST_POLLS;
     works_it_out "works_it_out.rs":
-        "sum_on_side_stream" => NOTHING_LAUNCHED,
-        "fan_out_fan_in" => NOTHING_LAUNCHED;
+        "sum_on_side_stream" => NOT_LAUNCHED_ON_IT,
+        "fan_out_fan_in" => NOT_LAUNCHED_ON_IT;
     records_producer "records_producer.rs": "consume_and_drop" => REUSE_BEFORE_RECORD;
     records_third "records_third.rs": "consume_and_drop" => REUSE_BEFORE_RECORD;
     leaks "leaks.rs": "consume_and_drop" => NOT_HANDED_BACK;
@@ -40,6 +41,6 @@ streamlings::grade::mutants! {
     one_reader_waits "one_reader_waits.rs": "fan_out_fan_in" => MISSING_WAIT;
     chained_readers "chained_readers.rs": "fan_out_fan_in" => ORDERED_WITHOUT_NEED;
     readers_share "readers_share.rs": "fan_out_fan_in" => ON_ANOTHER_STREAM;
-    never_refills "never_refills.rs": "fan_out_fan_in" => NOTHING_LAUNCHED;
+    never_refills "never_refills.rs": "fan_out_fan_in" => NOT_LAUNCHED_ON_IT;
     swapped "swapped.rs": "fan_out_fan_in" => WRONG_VALUE;
 }

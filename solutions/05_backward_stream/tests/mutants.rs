@@ -33,6 +33,7 @@ streamlings::grade::mutants! {
         "two_branches" => WRONG_VALUE;
     steps_the_other_way "steps_the_other_way.rs": "train_step" => WRONG_VALUE;
     one_branch_waited_for "one_branch_waited_for.rs": "two_branches" => MISSING_WAIT;
+    one_branch_waits "one_branch_waits.rs": "two_branches" => MISSING_WAIT;
     branches_chained "branches_chained.rs": "two_branches" => ORDERED_WITHOUT_NEED;
     branches_share "branches_share.rs": "two_branches" => ALL_ON_ONE_STREAM;
     calls_backward_on_a_branch "calls_backward_on_a_branch.rs": "two_branches" => RECORDED_TOO_EARLY;

@@ -10,6 +10,9 @@ streamlings::grade::mutants! {
     pageable_by_luck "pageable_by_luck.rs": "train_loop" => PAGEABLE_BY_LUCK;
     sync_between_laps "sync_between_laps.rs": "train_loop" => SYNC_OUTSIDE_THE_CLOCK;
     sync_between_some_laps "sync_between_some_laps.rs": "train_loop" => SYNC_OUTSIDE_THE_CLOCK;
+    polls "polls.rs": "train_loop" => HOST_POLLS;
+    polls_between_laps "polls_between_laps.rs": "train_loop" => HOST_POLLS;
+    waits_on_a_thread "waits_on_a_thread.rs": "train_loop" => HIDDEN_SYNC;
     empty_laps "empty_laps.rs": "train_loop" => WORK_OUTSIDE_THE_CLOCK;
     one_lap "one_lap.rs": "train_loop" => WORK_OUTSIDE_THE_CLOCK;
     refilled "refilled.rs": "train_loop" => REFILLED_DURING_COPY;

@@ -4,19 +4,25 @@ use std::collections::BTreeSet;
 
 use super::exercise::{self, Batch, Report, Settings};
 use streamlings::Clock;
-use streamlings::grade::checks::{judged_runs, record_before_values};
+use streamlings::grade::checks::{doing, host_polls, judged_runs, record_before_values};
 use streamlings::grade::diagnosis as d;
 use streamlings::grade::{At, Finding, Grader};
+use streamlings::stage::returned_error;
 use streamlings::tensor::nn::Linear;
 use streamlings::tensor::{Device, HostTensor, Result, spin};
-use streamlings::trace::blocks::{Block, Reason, blocks};
+use streamlings::trace::blocks::{Block, Reason, blocks, blocks_during};
 use streamlings::trace::order::races;
 use streamlings::trace::order::report::What;
+use streamlings::trace::polls::polls;
 use streamlings::trace::regions::{Region, regions_named};
 use streamlings::trace::{Call, Frame, MemoryKind, Op, Trace};
 
 /// How long the stream is busy when the loop begins, in nanoseconds: what waits is seen to wait.
 const BUSY: u64 = 2_000_000;
+
+/// The same in a run with delays, whose times nobody reads: long enough that whoever polls is told to come
+/// again, on a slow machine, too.
+const BUSY_FOR_LONG: u64 = 50_000_000;
 
 /// A loss that no batch comes near to: good ones stay far below it, bad ones far above.
 const LIMIT: f64 = 100.0;
@@ -123,7 +129,7 @@ pub fn train_loop(grader: &mut Grader) -> Result<(), Finding> {
         Device::get()?.synchronize()?;
         let mut clock = Clock::new();
         let learner = || {
-            spin(BUSY)?;
+            spin(if seed.is_none() { BUSY } else { BUSY_FOR_LONG })?;
             exercise::train_loop(&model, &task.batches, task.settings, &mut clock)
         };
         let run = match seed {
@@ -136,12 +142,12 @@ pub fn train_loop(grader: &mut Grader) -> Result<(), Finding> {
         }
         // What the record says comes before an error: it is the reason more often than not.
         let record = check_record(grader, &run.trace, task.batches.len());
-        let ran = run.ok();
+        let ran = run.value.map_err(returned_error);
         if record.is_err() {
             // What a race did shows in the model, if anywhere.
             return record_before_values(record, ran.and_then(|_| check_model(&expected, &model)));
         }
-        check_report(&expected, &ran?.value)?;
+        check_report(&expected, &ran?)?;
         check_model(&expected, &model)
     })
 }
@@ -151,7 +157,7 @@ fn check_record(grader: &Grader, trace: &Trace, steps: usize) -> Result<(), Find
     let (Some(first), Some(last)) = (laps.first(), laps.last()) else {
         return Err(Finding::new(d::WORK_OUTSIDE_THE_CLOCK, "the clock ran no lap"));
     };
-    let timed = Region { end: last.end, ..first.clone() };
+    let timed = Region { end: last.end, left: last.left, ..first.clone() };
     let in_a_lap = |call: &Call| laps.iter().any(|lap| lap.holds(call.thread, call.seq));
     check_unblocked(grader, trace, &timed, &laps)?;
     check_uploads(grader, trace, &timed)?;
@@ -181,7 +187,8 @@ fn check_record(grader: &Grader, trace: &Trace, steps: usize) -> Result<(), Find
     check_races(grader, trace)
 }
 
-/// From the beginning of the first lap to the end of the last nothing may hold the host.
+/// From the beginning of the first lap to the end of the last nothing may hold the host: no call, and no
+/// question that is asked until the answer is yes, of whatever thread.
 fn check_unblocked(
     grader: &Grader,
     trace: &Trace,
@@ -189,13 +196,17 @@ fn check_unblocked(
     laps: &[Region],
 ) -> Result<(), Finding> {
     let all = blocks(trace);
-    let held = all.iter().filter(|block| timed.holds(block.thread, block.seq));
-    let in_a_lap = |block: &Block| laps.iter().any(|lap| lap.holds(block.thread, block.seq));
-    let (inside, between): (Vec<&Block>, Vec<&Block>) = held.partition(|block| in_a_lap(block));
-    let lines = |blocks: &[&Block]| {
-        let lines = blocks.iter().filter_map(|block| block.at.as_ref().map(|at| at.line));
-        lines.collect::<BTreeSet<u32>>().len()
+    let in_a_lap = |block: &&Block| {
+        laps.iter().any(|lap| lap.begin < block.seq && lap.end.is_none_or(|end| block.seq < end))
     };
+    let (inside, between): (Vec<&Block>, Vec<&Block>) =
+        blocks_during(&all, timed).partition(in_a_lap);
+    let asked = polls(trace);
+    let poll = asked.iter().find(|poll| timed.spans(poll.seq, poll.entered));
+    let held = inside.first().or(between.first());
+    if let Some(poll) = poll.filter(|poll| held.is_none_or(|block| poll.seq < block.seq)) {
+        return Err(host_polls(grader, poll));
+    }
     let (code, blocks, message) = match (&inside[..], &between[..]) {
         ([], []) => return Ok(()),
         ([], between) => {
@@ -203,7 +214,7 @@ fn check_unblocked(
             (d::SYNC_OUTSIDE_THE_CLOCK, between, format!("the host was held between laps, {count}"))
         }
         (inside, _) => {
-            let count = match lines(inside) {
+            let count = match lines(inside).len() {
                 1 => "1 line holds".to_owned(),
                 lines => format!("{lines} lines hold"),
             };
@@ -215,9 +226,34 @@ fn check_unblocked(
         true => format!("held the host for {:.3} ms", (block.left - block.entered) as f64 / 1e6),
         false => "would hold the host, if the device were busier".to_owned(),
     };
-    Err(Finding::new(code, message)
+    let mut finding = Finding::new(code, message)
         .at(frame_at(grader, &block.at), label)
-        .note(block.reason.sentence()))
+        .note(block.reason.sentence());
+    if ends_an_upload(trace, block) {
+        let note =
+            "an upload ends with this wait, unless the argument of `to_device` says otherwise";
+        finding = finding.note(note);
+    }
+    let lines: Vec<String> = lines(blocks).iter().map(u32::to_string).collect();
+    if lines.len() > 1 {
+        finding = finding.note(format!("the lines that hold the host: {}", lines.join(", ")));
+    }
+    Err(finding)
+}
+
+/// The learner's lines of these, each once, in order.
+fn lines(blocks: &[&Block]) -> BTreeSet<u32> {
+    blocks.iter().filter_map(|block| block.at.as_ref().map(|at| at.line)).collect()
+}
+
+/// Whether it is the synchronize that an upload ends with if it is to be waited for.
+fn ends_an_upload(trace: &Trace, block: &Block) -> bool {
+    let stack = block.stack.and_then(|stack| trace.stack(stack));
+    let below = stack.map_or(&[][..], |stack| {
+        &stack.frames[..stack.learner.map_or(0, |learner| learner as usize)]
+    });
+    let is_upload = |frame: &Frame| ["upload", "upload_to"].contains(&frame.function.as_str());
+    block.reason == Reason::StreamSync && below.iter().any(is_upload)
 }
 
 /// Small uploads from pageable memory do not hold the host, until staging memory is full.
@@ -228,7 +264,8 @@ fn check_uploads(grader: &Grader, trace: &Trace, timed: &Region) -> Result<(), F
         }
         _ => false,
     };
-    let Some(upload) = timed.calls(trace).find(is_pageable) else { return Ok(()) };
+    let mut during = trace.calls().filter(|call| timed.spans(call.seq, call.left));
+    let Some(upload) = during.find(is_pageable) else { return Ok(()) };
     let message = "a batch is uploaded from pageable memory, and did not have to wait";
     Err(Finding::new(d::PAGEABLE_BY_LUCK, message)
         .at(grader.at(trace, upload), "this copy")
@@ -245,8 +282,8 @@ fn check_races(grader: &Grader, trace: &Trace) -> Result<(), Finding> {
     let buffer = race.buffer.as_ref().map_or("memory".to_owned(), |name| format!("`{name}`"));
     let message = format!("nothing orders two accesses to {buffer}");
     Err(Finding::new(code, message)
-        .at(frame_at(grader, &race.later.at), "this one")
-        .at(frame_at(grader, &race.earlier.at), "and this one"))
+        .at(frame_at(grader, &race.later.at), doing(race, &race.later))
+        .at(frame_at(grader, &race.earlier.at), doing(race, &race.earlier)))
 }
 
 fn frame_at(grader: &Grader, frame: &Option<Frame>) -> Option<At> {

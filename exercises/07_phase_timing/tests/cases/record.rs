@@ -241,6 +241,17 @@ pub struct Bar {
     pub row: String,
 }
 
+/// The unit that a bar's times are right in, where it is another one than the format's.
+pub fn other_unit(bar: &Bar, start_ms: f64, ms: f64) -> Option<&'static str> {
+    // As a share: a time that is in another unit is too short, or too long, for `agree`.
+    let near = |shown: f64, said: f64| (shown - said).abs() <= said.abs() * 0.01;
+    let units = [("milliseconds", 1e3), ("seconds", 1e6), ("nanoseconds", 1e-3)];
+    let unit = units
+        .into_iter()
+        .find(|(_, factor)| near(bar.ms * factor, ms) && near(bar.start_ms * factor, start_ms));
+    unit.filter(|_| !near(bar.ms, ms)).map(|(unit, _)| unit)
+}
+
 /// The complete events (`"ph": "X"`) of a timeline in Chrome's trace format.
 pub fn shown(timeline: &str) -> Result<Vec<Bar>, Finding> {
     let no_trace = |why: String| {

@@ -8,8 +8,11 @@ mod learner;
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream};
+use cudarc::nvrtc::Ptx;
 use libtest_mimic::{Arguments, Failed, Trial};
 use streamlings_grade::supervise::{CaseRun, Supervisor};
 use streamlings_grade::{Cases, Finding, Grader, diagnosis};
@@ -120,7 +123,101 @@ const ROWS: &[Row] = &[
         |grader| pass_if(grader.run(learner::reads_the_environment)?.value.is_none()),
         "passed",
     ),
+    ("leaves_all_well", |grader| on_device(grader, |_| ()), "passed"),
+    (
+        "leaves_a_fault",
+        |grader| on_device(grader, |at| learner::faults(&at.stream, &at.poke)),
+        "wrong left-an-error lib.rs:the fault: when the function had returned, a synchronize said CUDA_ERROR_ILLEGAL_ADDRESS",
+    ),
+    (
+        "leaves_no_context_current",
+        |grader| in_current_context(grader, learner::leaves_no_context_current),
+        "wrong left-an-error: the context that was current*",
+    ),
+    (
+        "leaves_no_context_current_for_its_caller",
+        |grader| on_device(grader, |_| learner::leaves_no_context_current()),
+        "wrong left-an-error: the context that was current*",
+    ),
+    (
+        // It is the primary one, for which the driver refuses that.
+        "may_not_destroy_its_context",
+        |grader| on_device(grader, |_| learner::destroys_its_context()),
+        "passed",
+    ),
+    (
+        "resets_its_context",
+        |grader| on_device(grader, |_| learner::resets_its_context()),
+        "wrong left-an-error: *",
+    ),
+    (
+        "gives_back_what_others_own",
+        |grader| {
+            let OnDevice { stream, memory, .. } = OnDevice::new()?;
+            grader.run(|| learner::gives_back_what_others_own(&stream, &memory))?;
+            // cudarc keeps a drop's error for the next call.
+            drop(memory);
+            Ok(stream.synchronize()?)
+        },
+        "wrong left-an-error lib.rs:sys::cuMemFreeAsync: what the function left or returned cannot be used",
+    ),
+    (
+        "has_a_fault_before_it_runs",
+        |grader| {
+            let at = OnDevice::new()?;
+            learner::faults(&at.stream, &at.poke);
+            at.stream.synchronize()?;
+            grader.run(learner::returns).map(drop)
+        },
+        "grader error setup-failed: *",
+    ),
+    (
+        "returns_an_error",
+        |grader| {
+            let at = OnDevice::new()?;
+            let run = grader.run(|| learner::returns_an_error(&at.stream))?;
+            run.ok().map(drop)
+        },
+        "wrong returned-error lib.rs:too much: the function returned an error: CUDA_ERROR_OUT_OF_MEMORY",
+    ),
 ];
+
+/// What a case has on the device.
+struct OnDevice {
+    stream: Arc<CudaStream>,
+    poke: CudaFunction,
+    memory: CudaSlice<f32>,
+}
+
+impl OnDevice {
+    fn new() -> Result<OnDevice, Finding> {
+        let stream = CudaContext::new(0)?.new_stream()?;
+        let module = stream.context().load_module(Ptx::from_src(streamlings_kernels::PTX))?;
+        let poke = module.load_function("poke")?;
+        let memory = stream.alloc_zeros(16)?;
+        stream.synchronize()?;
+        Ok(OnDevice { stream, poke, memory })
+    }
+}
+
+/// A case that looks at its memory when the code has run.
+fn on_device(grader: &mut Grader, code: impl FnOnce(&OnDevice)) -> Result<(), Finding> {
+    let at = OnDevice::new()?;
+    grader.run(|| code(&at))?;
+    let values = at.stream.clone_dtoh(&at.memory);
+    // Once the device is in an error, giving things back fails as well.
+    let stream = at.stream.clone();
+    std::mem::forget(at);
+    pass_if(values?.len() == 16)?;
+    Ok(stream.synchronize()?)
+}
+
+/// A case that takes the context to be current, as cudarc's own calls do not.
+fn in_current_context(grader: &mut Grader, code: impl FnOnce()) -> Result<(), Finding> {
+    let _at = OnDevice::new()?;
+    grader.run(code)?;
+    Ok(cudarc::driver::result::ctx::synchronize()?)
+}
 
 fn pass_if(right: bool) -> Result<(), Finding> {
     if right { Ok(()) } else { Err(Finding::new(diagnosis::WRONG_VALUE, "not right")) }

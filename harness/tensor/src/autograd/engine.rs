@@ -67,7 +67,8 @@ fn run(root: &Tensor) -> Result<()> {
             streams.push(stream.clone());
         }
     }
-    streams.iter().try_for_each(|stream| caller.wait_stream(stream))
+    let mut others = streams.iter().filter(|stream| **stream != caller);
+    others.try_for_each(|stream| caller.wait_stream(stream))
 }
 
 impl Pending {

@@ -284,3 +284,25 @@ fn a_region_has_the_calls_of_its_thread_between_its_marks() {
     let seqs: Vec<Seq> = blocks_in(&found, &regions[0]).map(|block| block.seq).collect();
     assert_eq!(seqs, [inside]);
 }
+
+/// Another thread's wait counts while the region lasts: not one that goes on when it has ended.
+#[test]
+fn a_region_lasts_for_what_other_threads_wait_for() {
+    let mut b = start();
+    let sync = || Op::StreamSync { stream: NB };
+    b.thread(2).call("cuStreamSynchronize", sync()).thread(1);
+    b.mark(MarkKind::Begin { region: "loop".into() });
+    b.thread(2).call("cuStreamSynchronize", sync()).thread(1);
+    let within = b.seq();
+    b.thread(2).call("cuStreamSynchronize", sync()).thread(1);
+    b.mark(MarkKind::End { region: "loop".into() });
+    b.last(|call| call.left += 1_000_000_000);
+    b.thread(2).call("cuStreamSynchronize", sync()).thread(1);
+    let trace = b.trace();
+    let found = blocks(&trace);
+    assert_eq!(found.len(), 4);
+    let region = &regions_named(&trace, "loop")[0];
+    assert_eq!(blocks_in(&found, region).count(), 0);
+    let seqs: Vec<Seq> = blocks_during(&found, region).map(|block| block.seq).collect();
+    assert_eq!(seqs, [within]);
+}

@@ -58,8 +58,9 @@ impl Access {
         self.lane.thread()
     }
 
-    fn deed(&self) -> String {
-        let what = match (&self.what, self.stream()) {
+    /// What did it: ``kernel `fill` ``, `upload`.
+    pub fn doer(&self) -> String {
+        match (&self.what, self.stream()) {
             (What::Kernel(name), _) => format!("kernel `{name}`"),
             (What::Upload, _) => "upload".into(),
             (What::Download, _) => "download".into(),
@@ -69,7 +70,11 @@ impl Access {
             (What::Free, Some(_)) => "stream-ordered free".into(),
             (What::Free | What::Host, None) => self.actor.clone(),
             (What::Host, Some(_)) => "host function".into(),
-        };
+        }
+    }
+
+    fn deed(&self) -> String {
+        let what = self.doer();
         let did = match (&self.what, self.kind) {
             (What::Alloc, _) => "took it",
             (What::Free, _) => "gave it back",
@@ -161,11 +166,17 @@ pub struct Race {
 impl Race {
     /// The missing edge, as the end of the sentence "nothing makes (2) wait for (1): ...".
     pub fn missing_edge(&self) -> String {
-        let (first, second) = (&self.earlier, &self.later);
-        let after = match first.at.as_ref().filter(|at| at.line > 0) {
+        self.missing_edge_after("(1)")
+    }
+
+    /// The missing edge, for a sentence of its own. `first` stands for the earlier access where no line
+    /// of the learner's does.
+    pub fn missing_edge_after(&self, first: &str) -> String {
+        let after = match self.earlier.at.as_ref().filter(|at| at.line > 0) {
             Some(at) => format!("line {}", at.line),
-            None => "(1)".into(),
+            None => first.to_owned(),
         };
+        let (first, second) = (&self.earlier, &self.later);
         let (from, to) = (&first.actor, &second.actor);
         let null = [first, second].iter().any(|access| access.stream() == Some(StreamId::LEGACY));
         let rule = if null && second.stream().is_some() {

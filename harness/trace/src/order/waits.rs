@@ -33,6 +33,33 @@ pub fn is_ordered(trace: &Trace, first: Seq, second: Seq) -> bool {
     false
 }
 
+/// The wait that makes the operation of the call `second` come after that of `first`: of several, the
+/// first that is left when the others are taken out one by one, the latest first. `None` where they are
+/// ordered without a wait enqueued or made between them, or not at all.
+pub fn ordering_wait(trace: &Trace, first: Seq, second: Seq) -> Option<Call> {
+    if !is_ordered(trace, first, second) {
+        return None;
+    }
+    let is_wait = |call: &&Call| {
+        let waits = match call.op {
+            Op::StreamWait { .. } | Op::StreamSync { .. } | Op::EventSync { .. } => true,
+            Op::EventQuery { done, .. } | Op::StreamQuery { done, .. } => done,
+            Op::ContextSync => true,
+            _ => false,
+        };
+        waits && first < call.seq && call.seq < second
+    };
+    let waits: Vec<Call> = trace.calls().filter(is_wait).cloned().collect();
+    let mut without = trace.clone();
+    for wait in waits.into_iter().rev() {
+        without.items.retain(|item| !matches!(item, Item::Call(call) if call.seq == wait.seq));
+        if !is_ordered(&without, first, second) {
+            return Some(wait);
+        }
+    }
+    None
+}
+
 /// What there is instead of the wait that would order the two accesses of a race.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Instead {
@@ -53,7 +80,13 @@ pub enum Instead {
         /// The wait.
         wait: Call,
     },
-    /// The right wait, enqueued right behind the later access: with no work of another line between.
+    /// A wait of the later access's stream for itself.
+    OnItself {
+        /// The wait.
+        wait: Call,
+    },
+    /// The right wait, enqueued right behind the later access: with no work of another line between, by a
+    /// line that enqueues no work itself. What one does (backward, say) waits for reasons of its own.
     WaitedTooLate {
         /// The wait.
         wait: Call,
@@ -97,7 +130,8 @@ pub fn instead_of_wait(trace: &Trace, race: &Race, since: Seq) -> Instead {
                 } else if *stream != to {
                     continue;
                 } else if call.seq > later.seq {
-                    if !is_last || !records.last().is_some_and(behind) {
+                    let is_meant = is_last && !enqueues(trace, call);
+                    if !is_meant || !records.last().is_some_and(behind) {
                         continue;
                     }
                     Instead::WaitedTooLate { wait }
@@ -105,18 +139,32 @@ pub fn instead_of_wait(trace: &Trace, race: &Race, since: Seq) -> Instead {
                     Instead::RecordedTooEarly { record, wait }
                 } else if *last_on != from && records.iter().any(behind) {
                     Instead::RecordedAgain { record, wait }
+                } else if *last_on == to {
+                    Instead::OnItself { wait }
                 } else {
                     continue;
                 };
-                // The first wait that was meant for it says most.
-                if found == Instead::NoWait {
-                    found = this;
+                // The first wait that was meant for it says most; one that waits for nothing, least.
+                match (&found, &this) {
+                    (Instead::NoWait, _) => found = this,
+                    (Instead::OnItself { .. }, this)
+                        if !matches!(this, Instead::OnItself { .. }) =>
+                    {
+                        found = this.clone();
+                    }
+                    _ => {}
                 }
             }
             _ => {}
         }
     }
     found
+}
+
+/// Whether the line that made a call puts work on a stream, too.
+fn enqueues(trace: &Trace, call: &Call) -> bool {
+    let Some(line) = trace.at(call) else { return false };
+    trace.calls().any(|other| other.op.is_work() && trace.at(other) == Some(line))
 }
 
 #[cfg(test)]
@@ -152,6 +200,31 @@ mod tests {
         assert!(!is_ordered(&trace, last, first), "nothing waits for what comes later");
     }
 
+    /// The wait is named by its place among the waits.
+    #[rstest]
+    #[case::one("write x on s1; record e on s1; wait e on s2; read x on s2", Some(0))]
+    #[case::host("write x on s1; sync s1; read x on s2", Some(0))]
+    #[case::stream_order("write x on s1; read x on s1", None)]
+    #[case::unordered("write x on s1; read x on s2", None)]
+    #[case::another(
+        "record f on s2; wait f on s1; write x on s1; record e on s1; wait e on s2; read x on s2",
+        Some(1)
+    )]
+    #[case::needless(
+        "write x on s1; record e on s1; wait e on s2; wait e on s2; read x on s2",
+        Some(0)
+    )]
+    fn the_wait_that_orders_is_named(#[case] text: &str, #[case] expected: Option<usize>) {
+        let trace = program(text);
+        let is_wait =
+            |call: &&Call| matches!(call.op, Op::StreamWait { .. } | Op::StreamSync { .. });
+        let waits: Vec<Seq> = trace.calls().filter(is_wait).map(|call| call.seq).collect();
+        let work = trace.calls().filter(|call| call.op.is_work());
+        let work: Vec<Seq> = work.map(|call| call.seq).collect();
+        let wait = ordering_wait(&trace, work[0], work[work.len() - 1]);
+        assert_eq!(wait.map(|wait| wait.seq), expected.map(|index| waits[index]));
+    }
+
     #[rstest]
     #[case("write x on s1; read x on s2", "NoWait")]
     #[case("record e on s1; write x on s1; wait e on s2; read x on s2", "RecordedTooEarly")]
@@ -164,6 +237,11 @@ mod tests {
     #[case("write x on s1; read x on s2; write y on s2; record e on s1; wait e on s2", "NoWait")]
     #[case("write x on s1; record e on s2; wait e on s1; read x on s2", "WrongWayRound")]
     #[case("record e on s2; wait e on s1; write x on s1; read x on s2", "NoWait")]
+    #[case("write x on s1; record e on s2; wait e on s2; read x on s2", "OnItself")]
+    #[case(
+        "record e on s2; wait e on s2; write x on s1; read x on s2; record f on s1; wait f on s2",
+        "WaitedTooLate"
+    )]
     fn what_is_wrong_with_the_wait(#[case] text: &str, #[case] expected: &str) {
         let trace = program(text);
         let races = races(&trace);

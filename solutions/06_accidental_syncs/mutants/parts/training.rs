@@ -3,7 +3,7 @@
 use accidental_syncs_solution::{Batch, Report, Settings};
 use streamlings::Clock;
 use streamlings::tensor::nn::{Linear, sgd_step};
-use streamlings::tensor::{HostTensor, Result, Tensor};
+use streamlings::tensor::{Device, Download, HostTensor, Result, Tensor};
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +25,32 @@ pub enum Wrong {
     SyncBetweenLaps,
     /// The device is waited for before every second lap.
     SyncBetweenSomeLaps,
+    /// In each lap it is asked for the loss until it has arrived.
+    Polls,
+    /// The same, between the laps.
+    PollsBetweenLaps,
+    /// In each lap another thread waits for the device, and is waited for.
+    WaitsOnAThread,
     /// Bad batches are learnt from.
     NoLimit,
     /// Bad batches end the training.
     StopsAtBad,
     /// The last step's outputs are not counted.
     LeavesOneOut,
+}
+
+fn poll(loss: &Download) -> Result<()> {
+    while !loss.is_ready()? {
+        std::thread::yield_now();
+    }
+    Ok(())
+}
+
+fn wait_on_a_thread() -> Result<()> {
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| Device::get()?.synchronize());
+        waits.join().expect("it does not panic")
+    })
 }
 
 pub fn train(
@@ -47,6 +67,7 @@ pub fn train(
     let mut above_on_host = 0;
     let mut log = Vec::new();
     let mut losses = Vec::new();
+    let mut download = None;
     let upload = |batch: &HostTensor| match wrong {
         Wrong::Upload => batch.to_device(false),
         Wrong::UploadByLuck => batch.to_device(true),
@@ -63,6 +84,12 @@ pub fn train(
                 log.push(format!("step {step}: loss {loss}"));
             }
             losses.push(loss.detach());
+            match wrong {
+                Wrong::Polls => poll(&loss.to_host_pinned()?)?,
+                Wrong::PollsBetweenLaps => download = Some(loss.to_host_pinned()?),
+                Wrong::WaitsOnAThread => wait_on_a_thread()?,
+                _ => {}
+            }
 
             parameters.iter().for_each(Tensor::clear_grad);
             let limit = if wrong == Wrong::NoLimit { f32::MAX } else { settings.limit };
@@ -100,6 +127,7 @@ pub fn train(
             Wrong::SyncBetweenLaps => {
                 log.push(format!("step {step}: loss {}", losses[step]));
             }
+            Wrong::PollsBetweenLaps => download.iter().try_for_each(poll)?,
             Wrong::SyncBetweenSomeLaps if step % 2 == 1 => {
                 streamlings::tensor::current_stream()?.synchronize()?;
             }

@@ -9,6 +9,8 @@ use streamlings::{Phase, PinnedBatch, Training};
 pub enum Wrong {
     /// The host waits for each phase.
     WaitsForEach,
+    /// The host asks after each phase until that is over.
+    Polls,
     /// The host waits for each step.
     WaitsForSteps,
     /// Forward's first event comes before the wait for the upload.
@@ -83,6 +85,9 @@ pub fn profile(wrong: Wrong, training: &Training, batches: &[PinnedBatch]) -> Re
             let end = event(wrong, timed_on)?;
             if wrong == Wrong::WaitsForEach {
                 end.synchronize()?;
+            }
+            while wrong == Wrong::Polls && !end.query()? {
+                std::thread::yield_now();
             }
             if wrong == Wrong::EndsLate
                 && phase == Phase::Backward

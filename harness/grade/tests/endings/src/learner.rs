@@ -3,7 +3,12 @@
 use std::hint::black_box;
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
+
+use cudarc::driver::{
+    CudaFunction, CudaSlice, CudaStream, DevicePtr, LaunchConfig, PushKernelArg, sys,
+};
 
 pub fn returns() -> u32 {
     42
@@ -97,4 +102,50 @@ pub fn leaves_a_child() {
 pub fn reads_the_environment() -> Option<String> {
     let environment = std::fs::read_to_string("/proc/self/environ").unwrap_or_default();
     environment.split('\0').find(|entry| entry.contains("verdict.json")).map(str::to_owned)
+}
+
+/// The address is in no allocation; whoever asks next is told.
+pub fn faults(stream: &Arc<CudaStream>, poke: &CudaFunction) {
+    let (nowhere, value) = (0x10_u64, 1.0_f32);
+    // SAFETY: it is not; that is what the case is about.
+    let launched = unsafe {
+        let mut launch = stream.launch_builder(poke);
+        launch.arg(&nowhere).arg(&value).launch(LaunchConfig::for_num_elems(1)) // the fault
+    };
+    launched.expect("a launch returns before its kernel runs");
+}
+
+pub fn leaves_no_context_current() {
+    // SAFETY: no context is a context that can be made current.
+    unsafe { sys::cuCtxSetCurrent(std::ptr::null_mut()) }.result().expect("there is a device");
+}
+
+pub fn destroys_its_context() {
+    let mut context = std::ptr::null_mut();
+    // SAFETY: the context is the current one; that others use it is what the case is about.
+    unsafe {
+        sys::cuCtxGetCurrent(&mut context).result().expect("there is a device");
+        let _ = sys::cuCtxDestroy_v2(context);
+    }
+}
+
+pub fn resets_its_context() {
+    // SAFETY: that others use the context is what the case is about.
+    unsafe { sys::cuDevicePrimaryCtxReset_v2(0) }.result().expect("there is a device");
+}
+
+pub fn gives_back_what_others_own(stream: &Arc<CudaStream>, memory: &CudaSlice<f32>) {
+    let (address, _in_use) = memory.device_ptr(stream);
+    // SAFETY: it is not: the slice owns it.
+    let freed = unsafe { sys::cuMemFreeAsync(address, stream.cu_stream()) };
+    freed.result().expect("it is there");
+}
+
+pub fn returns_an_error(stream: &Arc<CudaStream>) -> Result<u64, String> {
+    let mut address = 0;
+    // SAFETY: no memory is used.
+    unsafe { sys::cuMemAllocAsync(&mut address, usize::MAX >> 1, stream.cu_stream()) } // too much
+        .result()
+        .map(|()| address)
+        .map_err(|error| format!("{:?}", error.0))
 }

@@ -259,6 +259,21 @@ fn the_host_and_assumptions_are_named() {
     ");
 }
 
+/// Where no line stands for the earlier access, whoever prints it alone says what it is.
+#[test]
+fn without_a_line_the_earlier_access_is_named() {
+    let mut b = two_streams();
+    let (fill, sum) = (b.name("fill"), b.name("sum"));
+    b.no_line().call("cuLaunchKernel", launch(1, fill, PARTIALS, AccessKind::Write));
+    b.line(44).call("cuLaunchKernel", launch(2, sum, PARTIALS, AccessKind::Read));
+    let found = races(&b.trace());
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].missing_edge(), "`side` never waited for `default` after (1)");
+    let first = format!("the grader's {}", found[0].earlier.doer());
+    let alone = "`side` never waited for `default` after the grader's kernel `fill`";
+    assert_eq!(found[0].missing_edge_after(&first), alone);
+}
+
 #[test]
 fn overlapping_calls_on_one_stream_have_no_order() {
     let mut b = two_streams();
