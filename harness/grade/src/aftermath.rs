@@ -29,14 +29,23 @@ const NOT_THE_CODES: &[&str] = &[
     "COMPAT_NOT_SUPPORTED",
 ];
 
-/// What is current on this thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Context(Option<usize>);
+/// What is current on this thread: a context, none, or it is not known. (After a fault even the call that
+/// asks may return that fault's error.)
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context(Option<Option<usize>>);
 
 impl Context {
     /// The context that is current now.
     pub fn current() -> Context {
-        Context(ctx::get_current().ok().flatten().map(|context| context as usize))
+        Context(ctx::get_current().ok().map(|context| context.map(|context| context as usize)))
+    }
+
+    /// Whether a context that was current before is not so now.
+    fn is_lost(self, now: Context) -> bool {
+        match (self.0, now.0) {
+            (Some(Some(before)), Some(now)) => now != Some(before),
+            _ => false,
+        }
     }
 }
 
@@ -81,7 +90,7 @@ impl Aftermath {
             // It is that which all later errors come from.
             return;
         }
-        self.lost_context = before != Context(None) && Context::current() != before;
+        self.lost_context = before.is_lost(Context::current());
         self.left = if self.lost_context {
             let message = "the context that was current before the function is not so after it";
             Some(Finding::new(d::LEFT_AN_ERROR, message))
@@ -168,6 +177,15 @@ mod tests {
         assert!(blames_code(&said("CUDA_ERROR_CONTEXT_IS_DESTROYED")));
         assert!(!blames_code(&said("CUDA_ERROR_OUT_OF_MEMORY")));
         assert!(!blames_code("the grading case failed: no such file"));
+    }
+
+    #[test]
+    fn only_what_is_known_to_be_another_context_is_lost() {
+        let (one, two, none, unknown) =
+            (Context(Some(Some(1))), Context(Some(Some(2))), Context(Some(None)), Context(None));
+        assert!(one.is_lost(two) && one.is_lost(none));
+        assert!(!one.is_lost(one) && !one.is_lost(unknown));
+        assert!(!none.is_lost(one) && !unknown.is_lost(one));
     }
 
     #[test]
