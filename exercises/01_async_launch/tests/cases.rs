@@ -3,13 +3,17 @@
 use std::time::Duration;
 
 use super::exercise;
+use streamlings::cudarc::driver::sys::CUresult;
 use streamlings::cudarc::driver::{CudaSlice, DevicePtr};
 use streamlings::driver::recording;
-use streamlings::grade::diagnosis as d;
-use streamlings::grade::{Cases, Finding, Grader, Run};
-use streamlings::trace::blocks::{Block, blocks_in};
+use streamlings::grade::checks::{host_polls, region};
+use streamlings::grade::diagnosis::{self as d, Diagnosis};
+use streamlings::grade::{At, Cases, Finding, Grader, Run};
+use streamlings::trace::blocks::{Block, blocks, blocks_during};
+use streamlings::trace::order::waits::learned;
+use streamlings::trace::polls::{Poll, polls};
 use streamlings::trace::regions::{Region, regions};
-use streamlings::trace::{Call, MarkKind, Op, Seq, Trace};
+use streamlings::trace::{Call, MarkKind, Nanos, Op, Seq, Trace};
 use streamlings::{Gpu, LaunchConfig, PushKernelArg};
 
 pub fn cases() -> Cases {
@@ -30,31 +34,65 @@ struct Record {
     region: Region,
     /// The last launch in it.
     launch: Call,
-    /// What held the host in it, or would have.
+    /// The call with which the host learned, while the run lasted, that its kernel is done.
+    learned: Option<Call>,
+    /// What held the host in it, or would have, whatever thread it was.
     blocks: Vec<Block>,
+    /// Who asked the device again and again while it lasted.
+    polls: Vec<Poll>,
 }
 
 impl Record {
     fn of(trace: &Trace) -> Result<Record, Finding> {
-        let region = regions(trace)
-            .into_iter()
-            .find(|region| region.name == Grader::RUN)
-            .ok_or_else(|| Finding::new(d::SETUP_FAILED, "the trace has no region of the run"))?;
-        let launch = trace
-            .calls()
-            .filter(|call| region.holds(call.thread, call.seq))
+        let region = region(trace, Grader::RUN)?;
+        let launch = region
+            .calls(trace)
             .filter(|call| matches!(call.op, Op::Launch { .. }) && call.succeeded())
             .last()
             .cloned()
             .ok_or_else(|| Finding::new(d::NOTHING_LAUNCHED, "the run launched no kernel"))?;
-        let all = streamlings::trace::blocks::blocks(trace);
-        let blocks = blocks_in(&all, &region).cloned().collect();
-        Ok(Record { region, launch, blocks })
+        let lasted = |seq, left| region.spans(seq, left);
+        let learned =
+            learned(trace, launch.seq).filter(|call| lasted(call.seq, call.left)).cloned();
+        let blocks = blocks_during(&blocks(trace), &region).cloned().collect();
+        let polls = polls(trace).into_iter().filter(|poll| lasted(poll.seq, poll.left)).collect();
+        Ok(Record { region, launch, learned, blocks, polls })
     }
 
-    fn blocks_after_launch(&self) -> impl Iterator<Item = &Block> {
-        self.blocks.iter().filter(|block| block.seq > self.launch.seq)
+    /// The wait for the kernel. Somebody who polls did not wait, and somebody who slept did not learn.
+    fn wait(&self) -> Option<&Block> {
+        let learned = self.learned.as_ref()?;
+        self.blocks.iter().find(|block| block.seq == learned.seq)
     }
+
+    /// What there is instead of a wait for the kernel.
+    fn no_wait(
+        &self,
+        grader: &Grader,
+        trace: &Trace,
+        spin: Duration,
+        code: &'static Diagnosis,
+    ) -> Finding {
+        if let (Some(poll), Some(_)) = (self.polls.first(), &self.learned) {
+            return host_polls(grader, poll);
+        }
+        let message = format!("the kernel takes {}, and no call waits for it", ms(spin));
+        let finding = Finding::new(code, message)
+            .at(grader.at(trace, &self.launch), "launched here, and never waited for");
+        match self.blocks.iter().find(|block| block.seq > self.launch.seq) {
+            Some(block) => finding.at(frame_at(grader, block), "this waits for something else"),
+            None => finding,
+        }
+    }
+}
+
+fn frame_at(grader: &Grader, block: &Block) -> Option<At> {
+    block.at.as_ref().and_then(|frame| grader.frame_at(frame))
+}
+
+/// For how long a block held the host, as the label of its line.
+fn held(block: &Block) -> String {
+    format!("held the host for {}", ms(nanos(block.left - block.entered)))
 }
 
 fn nanos(nanos: u64) -> Duration {
@@ -81,47 +119,63 @@ fn open() -> Result<Gpu, Finding> {
 
 fn enqueue_and_wait(grader: &mut Grader) -> Result<(), Finding> {
     let gpu = open()?;
-    let spin = Duration::from_micros(grader.rng().u64(10_000..20_000));
-    let run = grader.run(|| exercise::enqueue_and_wait(&gpu, spin.as_nanos() as u64))?.ok()?;
-    let Run { value: times, trace } = run;
-    grader.figure("launch came back after", times.launched.as_secs_f64() * 1e3, "ms");
-    grader.figure("work was done after", times.done.as_secs_f64() * 1e3, "ms");
+    let spin = |grader: &mut Grader| Duration::from_micros(grader.rng().u64(10_000..20_000));
+    let first = spin(grader);
+    let run = grader.run(|| exercise::enqueue_and_wait(&gpu, first.as_nanos() as u64))?.ok()?;
+    grader.figure("launch came back after", run.value.launched.as_secs_f64() * 1e3, "ms");
+    grader.figure("work was done after", run.value.done.as_secs_f64() * 1e3, "ms");
+    check_times(grader, &run.trace, [run.value.launched, run.value.done], first)?;
+    // A launch that takes longer than a launch does: a reading that was made up is now too short.
+    let hold = Duration::from_micros(grader.rng().u64(1_000..2_000));
+    let second = spin(grader);
+    let nanos = second.as_nanos() as u64;
+    let run = grader.run_held(hold, || exercise::enqueue_and_wait(&gpu, nanos))?.ok()?;
+    check_times(grader, &run.trace, [run.value.launched, run.value.done], second)
+}
 
-    let record = Record::of(&trace)?;
-    let launch_at = grader.at(&trace, &record.launch);
-    let Some(wait) = record.blocks_after_launch().next() else {
-        let message = format!("the kernel takes {}, and nothing waits for it", ms(spin));
-        return Err(Finding::new(d::LAUNCH_NOT_WAITED_FOR, message)
-            .at(launch_at, "launched here, and never waited for"));
+/// `read` is what the two readings say.
+fn check_times(
+    grader: &Grader,
+    trace: &Trace,
+    read: [Duration; 2],
+    spin: Duration,
+) -> Result<(), Finding> {
+    let [read_launched, read_done] = read;
+    let record = Record::of(trace)?;
+    let launch_at = grader.at(trace, &record.launch);
+    let Some(wait) = record.wait() else {
+        return Err(record.no_wait(grader, trace, spin, d::LAUNCH_NOT_WAITED_FOR));
     };
-    let wait_at = wait.at.as_ref().and_then(|frame| grader.frame_at(frame));
 
     // Read before the wait was over, or after?
     let wait_over = nanos(wait.left - record.launch.entered);
-    if times.launched + CLOCKS_APART >= wait_over && times.done >= wait_over {
+    if read_launched + CLOCKS_APART >= wait_over && read_done >= wait_over {
         let message = format!(
             "the first reading says {}, and the launch itself took {}",
-            ms(times.launched),
+            ms(read_launched),
             ms(nanos(record.launch.held()))
         );
         return Err(Finding::new(d::BLOCKED_BEFORE_FIRST_READING, message)
-            .at(wait_at, format!("held the host for {}", ms(nanos(wait.left - wait.entered))))
+            .at(frame_at(grader, wait), held(wait))
             .note(wait.reason.sentence()));
     }
     if let Some(extra) = record.blocks.iter().find(|block| block.seq != wait.seq) {
         let message = format!("{} calls hold the host, and one does", record.blocks.len());
         return Err(Finding::new(d::WAITED_TOO_OFTEN, message)
-            .at(extra.at.as_ref().and_then(|frame| grader.frame_at(frame)), "one of them")
+            .at(frame_at(grader, extra), "one of them")
             .note(extra.reason.sentence()));
     }
-    check_spin(grader, &trace, &record, spin)?;
+    if let Some(poll) = record.polls.first() {
+        return Err(host_polls(grader, poll));
+    }
+    check_spin(grader, trace, &record, spin)?;
     // Each figure has to fit between what the record says must be in it and what can be at most.
     let run_took = nanos(record.region.host());
     let before_launch = nanos(record.launch.entered - record.region.entered);
     let launched = nanos(record.launch.held())
         ..=nanos(wait.entered - record.launch.entered) + before_launch + CLOCKS_APART;
     let done = wait_over..=run_took + CLOCKS_APART;
-    let figures = [("first", times.launched, launched), ("second", times.done, done)];
+    let figures = [("first", read_launched, launched), ("second", read_done, done)];
     for (which, figure, recorded) in figures {
         if figure + CLOCKS_APART < *recorded.start() || figure > *recorded.end() {
             let message = format!(
@@ -169,26 +223,39 @@ fn overlap_host_work(grader: &mut Grader) -> Result<(), Finding> {
         return Err(Finding::new(d::CLOSURE_BEFORE_LAUNCH, message)
             .at(launch_at, "launched here, after the closure"));
     }
-    let early = record
-        .blocks_after_launch()
-        .find(|block| block.seq < closure.begin && block.left <= closure.entered);
-    if let Some(wait) = early {
-        let message = format!(
+    let too_late = |message: String| Finding::new(d::CLOSURE_AFTER_WAIT, message);
+    let together = || {
+        format!(
             "kernel and closure take {} each, and together they took {}",
             ms(spin),
             ms(nanos(record.region.host()))
-        );
-        return Err(Finding::new(d::CLOSURE_AFTER_WAIT, message)
-            .at(
-                wait.at.as_ref().and_then(|frame| grader.frame_at(frame)),
-                format!("held the host for {}", ms(nanos(wait.left - wait.entered))),
-            )
+        )
+    };
+    let before = |seq: Seq, left: Nanos| {
+        record.launch.seq < seq && seq < closure.begin && left <= closure.entered
+    };
+    if let Some(wait) = record.blocks.iter().find(|block| before(block.seq, block.left)) {
+        return Err(too_late(together())
+            .at(frame_at(grader, wait), held(wait))
             .note(wait.reason.sentence()));
     }
-    if !record.blocks_after_launch().any(|block| block.seq > closed) {
-        let message = format!("the kernel takes {}, and nothing waits for it", ms(spin));
-        return Err(Finding::new(d::RETURNED_BEFORE_DONE, message)
-            .at(launch_at, "launched here, and never waited for"));
+    if let Some(poll) = record.polls.iter().find(|poll| before(poll.seq, poll.left)) {
+        return Err(too_late(together()).at(
+            poll.at.as_ref().and_then(|at| grader.frame_at(at)),
+            "asks here until it is done",
+        ));
+    }
+    // Whatever else the host did with the time.
+    if nanos(closure.entered.saturating_sub(record.launch.left)) >= spin {
+        let waited = nanos(closure.entered - record.launch.left);
+        let message = format!("{}: the closure began {} after the launch", together(), ms(waited));
+        return Err(too_late(message).at(launch_at, "launched here"));
+    }
+    // A wait of this thread's that ends before the closure does is one that the closure made.
+    let waited =
+        record.wait().is_some_and(|wait| wait.thread != closure.thread || wait.seq > closed);
+    if !waited {
+        return Err(record.no_wait(grader, &trace, spin, d::RETURNED_BEFORE_DONE));
     }
     check_spin(grader, &trace, &record, spin)
 }
@@ -221,6 +288,9 @@ const LAUNCHES: usize = 4;
 /// An address that no allocation has.
 const BAD: u64 = 0x10;
 
+/// What calls return once a kernel has used it.
+const FAULT: u32 = CUresult::CUDA_ERROR_ILLEGAL_ADDRESS as u32;
+
 fn which_launch_failed(grader: &mut Grader, faulty: Option<usize>) -> Result<(), Finding> {
     let gpu = open()?;
     let buffer: CudaSlice<f32> = gpu.stream.alloc_zeros(LAUNCHES)?;
@@ -250,23 +320,38 @@ fn which_launch_failed(grader: &mut Grader, faulty: Option<usize>) -> Result<(),
     if launches.is_empty() {
         return Err(Finding::new(d::NOTHING_LAUNCHED, "`poke` was never launched"));
     }
-    if answer == faulty {
-        return Ok(());
+    let needed = faulty.map_or(LAUNCHES, |index| index + 1);
+    if answer == faulty && launches.len() < needed {
+        let message =
+            format!("`poke` was launched {} times, and the answer needs {needed}", launches.len());
+        return Err(Finding::new(d::LAUNCH_LEFT_OUT, message)
+            .at(launches.last().and_then(|call| grader.at(&trace, call)), "the last of them"));
     }
     let name = |index: Option<usize>| match index {
         Some(index) => format!("launch {index}"),
         None => "none".to_owned(),
     };
     let message = format!("the answer is {}, and it was {}", name(answer), name(faulty));
-    let run_region = regions(&trace).into_iter().find(|region| region.name == Grader::RUN);
-    let in_run = |call: &&Call| {
-        run_region.as_ref().is_some_and(|region| region.holds(call.thread, call.seq))
-    };
-    let reporting = trace.calls().filter(in_run).find(|call| !call.succeeded());
-    let Some(reporting) = reporting else {
+    let run_region = region(&trace, Grader::RUN)?;
+    let mut failed = trace
+        .calls()
+        .filter(|call| !call.succeeded() && run_region.spans(call.seq, call.left))
+        .peekable();
+    let reporting = failed.peek().copied();
+    if answer == faulty && (faulty.is_none() || failed.any(|call| call.result == FAULT)) {
+        return Ok(());
+    }
+    let fault = reporting.filter(|_| answer != faulty);
+    let Some(reporting) = fault else {
         if faulty.is_none() {
             return Err(Finding::new(d::WRONG_LAUNCH_BLAMED, message));
         }
+        // By whatever it knew: it did not hear of it from the device.
+        let message = if answer == faulty {
+            format!("{} is right, but no call had told of a fault when it was named", name(answer))
+        } else {
+            message
+        };
         let last = launches.last().copied();
         return Err(Finding::new(d::FAULT_NOT_SEEN, message)
             .at(last.and_then(|call| grader.at(&trace, call)), "returned CUDA_SUCCESS each time"));

@@ -80,6 +80,7 @@ fn sum_on_side_stream(grader: &mut Grader) -> Outcome<()> {
         function.on_streams(&[(fill, default), (read, side)])?;
         function.unraced(seen.clone())?;
         check_goes_on(&function, read, &afterwards)?;
+        function.comes_from("the sum", self::memory(&sum), memory, read)?;
         right_value(seen)
     })
 }
@@ -139,6 +140,7 @@ fn consume_and_drop(grader: &mut Grader) -> Outcome<()> {
             );
             return Err(Finding::new(d::NOT_HANDED_BACK, message));
         }
+        function.comes_from("the sum", memory(&sum), dropped, read)?;
         right_value(seen)
     })
 }
@@ -189,6 +191,8 @@ fn fan_out_fan_in(grader: &mut Grader) -> Outcome<()> {
         let (one, other) =
             if summed.seq < squared.seq { (summed, squared) } else { (squared, summed) };
         function.side_by_side(one, other)?;
+        function.comes_from("the sum", self::memory(&sum), memory, summed)?;
+        function.comes_from("the sum of squares", self::memory(&squares), memory, squared)?;
         right_value(seen)?;
         let values = x.to_vec()?;
         let wrong = values.iter().position(|value| *value != second);

@@ -161,6 +161,7 @@ macro_rules! typed_function {
             let entry = crate::record::enter();
             let result =
                 crate::exports::call_device!($name($($arg: $ty),*) => $module::$emulate);
+            crate::record::hold();
             let left = crate::record::leave(entry);
             crate::record::timestamps::after(before, $stream, left);
             let frame = crate::record::stack::frame_pointer();

@@ -79,6 +79,7 @@ pub mod recording {
     use super::record::{self, log::MarkCode};
     use super::{MarkKind, Trace};
     use std::path::PathBuf;
+    use std::time::Duration;
     use streamlings_trace::Range;
 
     /// What to record, and how.
@@ -93,6 +94,9 @@ pub mod recording {
         /// On a GPU: times every operation, by event records of our own around it. The emulated device
         /// always knows when an operation ran.
         pub timestamps: bool,
+        /// Keeps the host for at least this long in each call that enqueues an operation: a clock that
+        /// somebody claims to have read around the call has to show it.
+        pub hold: Duration,
     }
 
     /// Starts a recording. What was recorded before is dropped, but for what is still alive (streams,

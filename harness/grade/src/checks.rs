@@ -16,6 +16,7 @@ use crate::grader::{Grader, Run};
 use crate::outcome::Outcome;
 use crate::verdict::{At, Finding, Witness};
 
+mod flow;
 mod said;
 
 pub use self::said::{deeds, doing, host_polls, missing_edge};

@@ -227,6 +227,10 @@ diagnoses! {
         next: "Ask yourself which call tells the host that the kernel has ended."
         [docs: pages::ASYNCHRONOUS]
 
+    LAUNCH_LEFT_OUT "launch-left-out" Wrong: "not every launch was made"
+        rule: "Whether a kernel faults shows when it runs, and not in the address that it is given."
+        next: "Launch `poke` for each address in order, until the device has told of a fault."
+
     WRONG_LAUNCH_BLAMED "wrong-launch-blamed" Wrong: "another launch is the one that faulted"
         rule: "A fault surfaces at a later call; only a wait after each launch ties it to one."
         next: "Find out after which launch the first error can be seen, when you wait after each."

@@ -5,8 +5,9 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use streamlings_driver::recording;
+use streamlings_driver::recording::{self, Options};
 use streamlings_trace::format::{WriteError, Writer};
 use streamlings_trace::{Call, Device, DeviceKind, Frame, Item, MarkKind, Trace};
 
@@ -112,7 +113,7 @@ impl Grader {
     /// # Errors
     /// Where it panics: [`diagnosis::NOT_DONE`] for a `todo!()`, else [`diagnosis::PANICKED`].
     pub fn run<T>(&mut self, learner: impl FnOnce() -> T) -> Result<Run<T>, Finding> {
-        self.record(None, false, learner)
+        self.record(Options::default(), learner)
     }
 
     /// The same, with the device's operations held back by legal delays drawn from `seed`.
@@ -124,7 +125,7 @@ impl Grader {
         seed: u64,
         learner: impl FnOnce() -> T,
     ) -> Result<Run<T>, Finding> {
-        self.record(Some(seed), false, learner)
+        self.record(Options { seed: Some(seed), ..Options::default() }, learner)
     }
 
     /// The same, with the time of every operation on the device known on a GPU, too: the driver records
@@ -133,21 +134,33 @@ impl Grader {
     /// # Errors
     /// As [`Grader::run`].
     pub fn run_timed<T>(&mut self, learner: impl FnOnce() -> T) -> Result<Run<T>, Finding> {
-        self.record(None, true, learner)
+        self.record(Options { timestamps: true, ..Options::default() }, learner)
+    }
+
+    /// The same, with the host kept for at least `hold` in each call that enqueues an operation: an
+    /// honest clock around such a call shows it.
+    ///
+    /// # Errors
+    /// As [`Grader::run`].
+    pub fn run_held<T>(
+        &mut self,
+        hold: Duration,
+        learner: impl FnOnce() -> T,
+    ) -> Result<Run<T>, Finding> {
+        self.record(Options { hold, ..Options::default() }, learner)
     }
 
     fn record<T>(
         &mut self,
-        seed: Option<u64>,
-        timestamps: bool,
+        mut options: Options,
         learner: impl FnOnce() -> T,
     ) -> Result<Run<T>, Finding> {
         panics::take();
-        let learner_roots = self.sources.learner.clone();
+        options.learner_roots = self.sources.learner.clone();
         // Whoever looks at the trace wants to see when operations ran.
-        let timestamps = timestamps || self.traces.is_some();
+        options.timestamps |= self.traces.is_some();
         let context = Context::current();
-        recording::begin(recording::Options { learner_roots, seed, timestamps });
+        recording::begin(options);
         recording::mark(MarkKind::Begin { region: RUN.to_owned() });
         let result = catch_unwind(AssertUnwindSafe(learner));
         recording::mark(MarkKind::End { region: RUN.to_owned() });

@@ -11,6 +11,23 @@ streamlings::grade::mutants! {
     closure_first "closure_first.rs": "overlap_host_work" => CLOSURE_BEFORE_LAUNCH;
     closure_last "closure_last.rs": "overlap_host_work" => CLOSURE_AFTER_WAIT;
     sleeps_beside "sleeps_beside.rs": "overlap_host_work" => KERNEL_TOO_SHORT;
+    waits_elsewhere "waits_elsewhere.rs":
+        "enqueue_and_wait" => LAUNCH_NOT_WAITED_FOR,
+        "overlap_host_work" => RETURNED_BEFORE_DONE;
+    polls "polls.rs":
+        "enqueue_and_wait" => HOST_POLLS,
+        "overlap_host_work" => CLOSURE_AFTER_WAIT;
+    sleeps "sleeps.rs":
+        "enqueue_and_wait" => LAUNCH_NOT_WAITED_FOR,
+        "overlap_host_work" => CLOSURE_AFTER_WAIT;
+    reads_before "reads_before.rs": "enqueue_and_wait" => FIGURE_DISAGREES_WITH_RECORD;
+    looks_at_addresses "looks_at_addresses.rs":
+        "which_launch_failed_middle" => LAUNCH_LEFT_OUT,
+        "which_launch_failed_last" => LAUNCH_LEFT_OUT,
+        "which_launch_failed_none" => LAUNCH_LEFT_OUT;
+    launches_and_guesses "launches_and_guesses.rs":
+        "which_launch_failed_first" => FAULT_NOT_SEEN,
+        "which_launch_failed_last" => FAULT_NOT_SEEN;
     blames_the_reporter "blames_the_reporter.rs":
         "which_launch_failed_first" => BLAMED_THE_REPORTING_CALL,
         "which_launch_failed_middle" => BLAMED_THE_REPORTING_CALL;

@@ -28,4 +28,10 @@ streamlings::grade::mutants! {
     side_stream "side_stream.rs": "time_with_events" => PAIR_BRACKETS_NOTHING;
     two_products "two_products.rs": "two_way" => PAIR_BRACKETS_MORE;
     waits_inside "waits_inside.rs": "time_with_events" => IDLE_INSIDE_THE_PAIR;
+    sleeps_inside "sleeps_inside.rs":
+        "time_with_events" => IDLE_INSIDE_THE_PAIR,
+        "two_way" => IDLE_INSIDE_THE_PAIR;
+    clock_before "clock_before.rs": "time_bare_clock" => FIGURE_DISAGREES_WITH_RECORD;
+    warm_up_pending "warm_up_pending.rs": "time_synchronized" => WARM_UP_INSIDE;
+    waits_elsewhere "waits_elsewhere.rs": "time_synchronized" => NOT_SYNCHRONIZED;
 }

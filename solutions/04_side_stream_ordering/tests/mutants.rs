@@ -32,6 +32,10 @@ streamlings::grade::mutants! {
     works_it_out "works_it_out.rs":
         "sum_on_side_stream" => NOT_LAUNCHED_ON_IT,
         "fan_out_fan_in" => NOT_LAUNCHED_ON_IT;
+    throws_away "throws_away.rs":
+        "sum_on_side_stream" => NOT_LAUNCHED_ON_IT,
+        "consume_and_drop" => NOT_LAUNCHED_ON_IT,
+        "fan_out_fan_in" => NOT_LAUNCHED_ON_IT;
     records_producer "records_producer.rs": "consume_and_drop" => REUSE_BEFORE_RECORD;
     records_third "records_third.rs": "consume_and_drop" => REUSE_BEFORE_RECORD;
     leaks "leaks.rs": "consume_and_drop" => NOT_HANDED_BACK;

@@ -13,7 +13,7 @@ pub mod stack;
 mod symbols;
 pub mod timestamps;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use streamlings_trace::{DeviceKind, Header, Item, Mark, MarkKind, Nanos, Seq, ThreadId, Trace};
@@ -99,6 +99,30 @@ fn before_slowly(stream: Handle) -> Option<Handle> {
 #[inline]
 pub fn enter() -> Entry {
     Entry { entered: clock::ticks() }
+}
+
+/// For how long the recording in progress keeps the host in each call that enqueues an operation, in
+/// nanoseconds.
+static HOLD: AtomicU64 = AtomicU64::new(0);
+
+/// Keeps the host for as long as the recording wants, in a call that has done its work.
+#[inline]
+pub fn hold() {
+    let hold = HOLD.load(Ordering::Relaxed);
+    if hold > 0 {
+        hold_slowly(hold);
+    }
+}
+
+#[cold]
+fn hold_slowly(hold: Nanos) {
+    if local(|local| local.unseen.get()) {
+        return;
+    }
+    let until = now() + hold;
+    while now() < until {
+        std::hint::spin_loop();
+    }
 }
 
 /// It returned.
@@ -222,6 +246,7 @@ pub fn begin(options: Options) {
     }
     let around = [delays::set(options.seed), timestamps::set(options.timestamps)];
     AROUND.store(around.contains(&true), Ordering::Relaxed);
+    HOLD.store(options.hold.as_nanos() as u64, Ordering::Relaxed);
     log::warm_up();
     recorder.marks.clear();
     recorder.options = options;
@@ -254,6 +279,7 @@ pub fn name_stream(handle: usize, name: &str) {
 pub fn finish() -> Trace {
     ON.store(false, Ordering::Relaxed);
     AROUND.store(false, Ordering::Relaxed);
+    HOLD.store(0, Ordering::Relaxed);
     delays::set(None);
     stack::end_nowhere();
     let mut guard = recorder().lock().unwrap_or_else(PoisonError::into_inner);

@@ -33,6 +33,32 @@ pub fn is_ordered(trace: &Trace, first: Seq, second: Seq) -> bool {
     false
 }
 
+/// The call with which a host thread learned that the operation which the call `work` enqueued is over:
+/// the first that returned with that knowledge, whichever thread made it. `None` where none did, however
+/// much time passed.
+pub fn learned(trace: &Trace, work: Seq) -> Option<&Call> {
+    let mut edges = Edges::new();
+    let mut epoch = None;
+    for item in &trace.items {
+        let call = match item {
+            Item::Call(call) => call,
+            Item::Mark(mark) => {
+                edges.mark(mark);
+                continue;
+            }
+            _ => continue,
+        };
+        let enqueued = edges.call(call);
+        if call.seq == work {
+            epoch = enqueued;
+        }
+        if epoch.is_some_and(|epoch| edges.host(call.thread).covers(epoch)) {
+            return Some(call);
+        }
+    }
+    None
+}
+
 /// The wait that makes the operation of the call `second` come after that of `first`: of several, the
 /// first that is left when the others are taken out one by one, the latest first. `None` where they are
 /// ordered without a wait enqueued or made between them, or not at all.
@@ -198,6 +224,35 @@ mod tests {
         let (first, last) = (work[0], work[work.len() - 1]);
         assert_eq!(is_ordered(&trace, first, last), expected);
         assert!(!is_ordered(&trace, last, first), "nothing waits for what comes later");
+    }
+
+    /// By its place among the calls that wait or ask.
+    #[rstest]
+    #[case::stream("write x on s1; sync s1", Some(0))]
+    #[case::event("write x on s1; record e on s1; wait e", Some(0))]
+    #[case::context("write x on s1; sync all", Some(0))]
+    #[case::before("sync s1; write x on s1; sync s1", Some(1))]
+    #[case::another_stream("write x on s1; sync s2", None)]
+    #[case::over_another_stream("write x on s1; record e on s1; wait e on s2; sync s2", Some(0))]
+    #[case::too_early("record e on s1; write x on s1; wait e", None)]
+    #[case::the_first("write x on s1; query s1 pending; query s1 done; sync s1", Some(1))]
+    #[case::another_thread("write x on s1; helper: sync s1; sync s1", Some(0))]
+    #[case::nobody("write x on s1; record e on s1", None)]
+    fn what_tells_that_work_is_over(#[case] text: &str, #[case] expected: Option<usize>) {
+        let trace = program(text);
+        let work = trace.calls().find(|call| call.op.is_work()).map(|call| call.seq);
+        let asks = |call: &&Call| {
+            matches!(
+                call.op,
+                Op::StreamSync { .. }
+                    | Op::EventSync { .. }
+                    | Op::ContextSync
+                    | Op::StreamQuery { .. }
+            )
+        };
+        let asks: Vec<Seq> = trace.calls().filter(asks).map(|call| call.seq).collect();
+        let told = work.and_then(|work| learned(&trace, work)).map(|call| call.seq);
+        assert_eq!(told, expected.map(|index| asks[index]));
     }
 
     /// The wait is named by its place among the waits.

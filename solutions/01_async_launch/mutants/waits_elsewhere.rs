@@ -1,0 +1,34 @@
+//! Synchronizes a stream that the kernel is not on.
+
+use std::time::Instant;
+
+pub use async_launch_solution::{Times, which_launch_failed};
+use streamlings::{DriverError, Gpu, LaunchConfig, PushKernelArg};
+
+pub fn enqueue_and_wait(gpu: &Gpu, nanos: u64) -> Result<Times, DriverError> {
+    let other = gpu.new_stream("other")?;
+    let began = Instant::now();
+    launch(gpu, nanos)?;
+    let launched = began.elapsed();
+    other.synchronize()?;
+    Ok(Times { launched, done: began.elapsed() })
+}
+
+pub fn overlap_host_work<T>(
+    gpu: &Gpu,
+    nanos: u64,
+    host_work: impl FnOnce() -> T,
+) -> Result<T, DriverError> {
+    let other = gpu.new_stream("other")?;
+    launch(gpu, nanos)?;
+    let result = host_work();
+    other.synchronize()?;
+    Ok(result)
+}
+
+fn launch(gpu: &Gpu, nanos: u64) -> Result<(), DriverError> {
+    let spin = gpu.kernel("spin")?;
+    // SAFETY: `spin` takes one unsigned 64-bit integer.
+    unsafe { gpu.stream.launch_builder(&spin).arg(&nanos).launch(LaunchConfig::for_num_elems(1))? };
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! Lets time pass between the launch and the record of its end.
+
+use std::time::Duration;
+
+pub use event_timing_solution::{TwoWay, time_bare_clock, time_synchronized};
+use streamlings::cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
+use streamlings::{DriverError, Gpu, Product};
+
+pub fn time_with_events(gpu: &Gpu, product: &mut Product) -> Result<f32, DriverError> {
+    time_synchronized(gpu, product)?;
+    let start = gpu.stream.record_event(Some(CU_EVENT_DEFAULT))?;
+    product.launch(&gpu.stream)?;
+    std::thread::sleep(Duration::from_millis(5));
+    let end = gpu.stream.record_event(Some(CU_EVENT_DEFAULT))?;
+    end.synchronize()?;
+    start.elapsed_ms(&end)
+}
+
+pub fn two_way(gpu: &Gpu, product: &mut Product) -> Result<TwoWay, DriverError> {
+    let event_ms = time_with_events(gpu, product)?;
+    Ok(TwoWay { event_ms, bare: time_bare_clock(gpu, product)? })
+}
