@@ -139,6 +139,7 @@ fn record(
         learner_roots: vec![programs::FOLDER.into()],
         seed,
         timestamps: true,
+        ..Default::default()
     });
     let outcome = (program.run)(lab, corrected);
     let trace = recording::finish();
