@@ -42,7 +42,7 @@ pub fn find(code: &str) -> Option<&'static Diagnosis> {
 /// Pages of the vendors, by what they are about.
 mod pages {
     pub const ASYNCHRONOUS: &str =
-        "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#asynchronous-concurrent-execution";
+        "https://docs.nvidia.com/cuda/cuda-programming-guide/02-basics/asynchronous-execution.html";
     pub const SYNC_BEHAVIOR: &str =
         "https://docs.nvidia.com/cuda/cuda-driver-api/api-sync-behavior.html";
     pub const EVENTS: &str = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html";
