@@ -30,12 +30,15 @@ fn a_clock_around_a_held_launch_shows_it() -> Result<(), Box<dyn Error>> {
     let event = Instant::now();
     gpu.stream.record_event(None)?;
     let event = event.elapsed();
+    let wait = Instant::now();
     gpu.stream.synchronize()?;
+    let wait = wait.elapsed();
     let trace = recording::finish();
 
     let recorded = trace.calls().find(|call| matches!(call.op, Op::Launch { .. }));
     let recorded = Duration::from_nanos(recorded.map_or(0, streamlings::trace::Call::held));
     assert!(recorded >= HOLD && held >= recorded, "{held:?}, recorded {recorded:?}");
+    assert!(wait >= HOLD, "{wait:?}");
     assert!(event < HOLD, "a record takes no time on the device: {event:?}");
     let launches: Vec<Duration> = (0..4).map(|_| launch()).collect::<Result<_, _>>()?;
     gpu.stream.synchronize()?;

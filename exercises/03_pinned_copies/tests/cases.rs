@@ -8,8 +8,10 @@ use streamlings::grade::checks::{host_polls, judged_runs, missing_edge, part, re
 use streamlings::grade::diagnosis as d;
 use streamlings::grade::{At, Cases, Finding, Grader, Run};
 use streamlings::trace::blocks::{Block, Reason, blocks, blocks_during};
+use streamlings::trace::names::Names;
 use streamlings::trace::order::races;
 use streamlings::trace::order::report::{Race, What};
+use streamlings::trace::order::waits::learned;
 use streamlings::trace::overlap::overlap_in;
 use streamlings::trace::polls::polls;
 use streamlings::trace::regions::Region;
@@ -205,6 +207,22 @@ fn check_waits_for_no_more(
     copy: &Call,
 ) -> Result<(), Finding> {
     let all = blocks(trace);
+    // Whoever asks until it is over has waited for it, too.
+    let begun = |work: &Call| wait.begin < work.seq;
+    let mut asked = trace
+        .calls()
+        .filter(|work| copy.seq < work.seq && !begun(work))
+        .filter_map(|work| Some((work, learned(trace, work.seq).filter(|_| work.op.is_work())?)));
+    let is_query = |call: &Call| matches!(call.op, Op::StreamQuery { .. } | Op::EventQuery { .. });
+    if let Some((work, query)) =
+        asked.find(|(_, call)| is_query(call) && wait.spans(call.seq, call.left))
+    {
+        let what = Names::of(trace).operation(work);
+        let message = format!("{what}, enqueued after the copy, was waited for, too");
+        return Err(Finding::new(d::WAITED_FOR_THE_STREAM, message)
+            .at(grader.at(trace, query), "asks here until it is over")
+            .at(grader.at(trace, copy), "the copy was enqueued here"));
+    }
     let later = |block: &&Block| block.behind.as_ref().is_some_and(|work| work.seq > copy.seq);
     let Some(block) = blocks_during(&all, wait).find(later) else { return Ok(()) };
     let what = block.behind.as_ref().map_or("", |work| &work.operation);
@@ -353,8 +371,50 @@ fn check_pipeline<E: std::fmt::Display>(
     let values = check_values(expected, &value.concat());
     check_races(grader, &trace, &values)?;
     values?;
+    check_all_went_through(grader, &trace, &whole, expected.len())?;
     let share = overlap_in(&trace, &whole).share().unwrap_or(0.0);
     Ok((share, trace))
+}
+
+/// All values were uploaded, worked on and downloaded, in whatever pieces. Numbers that are right say
+/// only that somebody worked them out.
+fn check_all_went_through(
+    grader: &Grader,
+    trace: &Trace,
+    whole: &Region,
+    count: usize,
+) -> Result<(), Finding> {
+    let bytes = (count * size_of::<f32>()) as u64;
+    let moved = |to_device: bool| -> u64 {
+        let copied = |call: &Call| match &call.op {
+            Op::Copy { src, dst, .. } if call.succeeded() => {
+                let sides = [src, dst].map(|side| side.memory == MemoryKind::Device);
+                if sides == [!to_device, to_device] { src.range.len() } else { 0 }
+            }
+            _ => 0,
+        };
+        whole.calls(trace).map(copied).sum()
+    };
+    let made = |call: &Call| match &call.op {
+        Op::Launch { accesses, .. } if call.succeeded() => {
+            let writes = accesses.iter().filter(|access| access.kind.writes());
+            writes.map(|access| access.range.len()).sum()
+        }
+        _ => 0,
+    };
+    let made: u64 = whole.calls(trace).map(made).sum();
+    let last = || whole.calls(trace).filter(|call| call.op.is_work()).last();
+    for (did, bytes_of_it) in
+        [("uploaded", moved(true)), ("made by kernels", made), ("downloaded", moved(false))]
+    {
+        if bytes_of_it < bytes {
+            let message =
+                format!("{} of {count} values were {did}", bytes_of_it / size_of::<f32>() as u64);
+            return Err(Finding::new(d::BATCH_LEFT_OUT, message)
+                .at(last().and_then(|call| grader.at(trace, call)), "the last of the work"));
+        }
+    }
+    Ok(())
 }
 
 fn is_upload(call: &Call) -> bool {

@@ -194,6 +194,10 @@ fn fan_out_fan_in(grader: &mut Grader) -> Outcome<()> {
         function.comes_from("the sum", self::memory(&sum), memory, summed)?;
         function.comes_from("the sum of squares", self::memory(&squares), memory, squared)?;
         right_value(seen)?;
+        let made = |sum: &Tensor| function.last_writer(self::memory(sum));
+        if let (Some(sum), Some(squares)) = (made(&sum), made(&squares)) {
+            function.on_streams(&[(sum, left), (squares, right)])?;
+        }
         let values = x.to_vec()?;
         let wrong = values.iter().position(|value| *value != second);
         wrong.map_or(Ok(()), |index| {

@@ -118,6 +118,16 @@ macro_rules! driver_api {
                 CStr::from_bytes_with_nul(name.as_bytes()).unwrap_or_default()
             }
 
+            /// Whether to wait is all that it is for.
+            pub const fn synchronizes(self) -> bool {
+                matches!(
+                    self,
+                    Function::cuStreamSynchronize
+                        | Function::cuEventSynchronize
+                        | Function::cuCtxSynchronize
+                )
+            }
+
             /// The address of our own export.
             pub fn export(self) -> *const c_void {
                 match self {
@@ -181,6 +191,9 @@ macro_rules! typed_function {
             let entry = crate::record::enter();
             let result =
                 crate::exports::call_device!($name($($arg: $ty),*) => $module::$emulate);
+            if const { Function::$name.synchronizes() } {
+                crate::record::hold();
+            }
             let left = crate::record::leave(entry);
             let frame = crate::record::stack::frame_pointer();
             crate::record::write(left, Function::$name, result, frame, |words| {

@@ -94,8 +94,8 @@ pub mod recording {
         /// On a GPU: times every operation, by event records of our own around it. The emulated device
         /// always knows when an operation ran.
         pub timestamps: bool,
-        /// Keeps the host for at least this long in each call that enqueues an operation: a clock that
-        /// somebody claims to have read around the call has to show it.
+        /// Keeps the host for at least this long in each call that enqueues an operation or synchronizes:
+        /// a clock that somebody claims to have read around the call has to show it.
         pub hold: Duration,
     }
 

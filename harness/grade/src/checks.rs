@@ -9,16 +9,18 @@ use streamlings_trace::order::report::{Race, Reuse};
 use streamlings_trace::order::waits::{Instead, instead_of_wait, is_ordered, ordering_wait};
 use streamlings_trace::polls::polls;
 use streamlings_trace::regions::{Region, regions};
-use streamlings_trace::{Call, Frame, MarkKind, Op, Range, StreamId, Trace};
+use streamlings_trace::{Call, Frame, MarkKind, Op, Range, Seq, StreamId, Trace};
 
 use crate::diagnosis as d;
 use crate::grader::{Grader, Run};
 use crate::outcome::Outcome;
 use crate::verdict::{At, Finding, Witness};
 
+mod busy;
 mod flow;
 mod said;
 
+pub use self::busy::unhurried;
 pub use self::said::{deeds, doing, host_polls, missing_edge};
 
 /// How many runs with legal delays there are beside the first one.
@@ -184,7 +186,11 @@ impl<'a> Part<'a> {
 
     /// Whether a call was made while the part lasted, by whatever thread.
     fn holds(&self, call: &Call) -> bool {
-        self.region.begin < call.seq && self.region.end.is_none_or(|end| call.seq < end)
+        self.spans(call.seq)
+    }
+
+    fn spans(&self, seq: Seq) -> bool {
+        self.region.begin < seq && self.region.end.is_none_or(|end| seq < end)
     }
 
     /// The learner's line of a call.
@@ -198,7 +204,7 @@ impl<'a> Part<'a> {
 
     fn has_mark(&self, wanted: impl Fn(&MarkKind) -> bool) -> bool {
         let mut marks = self.trace.marks();
-        marks.any(|mark| self.region.holds(mark.thread, mark.seq) && wanted(&mark.kind))
+        marks.any(|mark| self.spans(mark.seq) && wanted(&mark.kind))
     }
 
     /// Nothing in the part holds the host, would have held it, or asks the device how far it is.

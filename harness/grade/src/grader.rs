@@ -137,8 +137,8 @@ impl Grader {
         self.record(Options { timestamps: true, ..Options::default() }, learner)
     }
 
-    /// The same, with the host kept for at least `hold` in each call that enqueues an operation: an
-    /// honest clock around such a call shows it.
+    /// The same, with the host kept for at least `hold` in each call that enqueues an operation or
+    /// synchronizes: an honest clock around such a call shows it.
     ///
     /// # Errors
     /// As [`Grader::run`].
@@ -182,8 +182,12 @@ impl Grader {
         }
     }
 
-    /// Shows a number in the report, whether the case passes or not.
+    /// Shows a number in the report, whether the case passes or not; one that is infinite or none at all
+    /// as a note.
     pub fn figure(&mut self, what: &str, value: f64, unit: &str) {
+        if !value.is_finite() {
+            return self.note(format!("{what}: {value} {unit}"));
+        }
         self.figures.push(Figure { what: what.to_owned(), value, unit: unit.to_owned() });
     }
 

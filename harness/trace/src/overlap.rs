@@ -58,19 +58,19 @@ impl Overlap {
 
 /// How the copies of a whole trace ran beside its kernels.
 pub fn overlap(trace: &Trace) -> Overlap {
-    among(trace, |_| true)
+    among(trace, trace.calls())
 }
 
-/// The same of the work that a region's thread enqueued inside of it.
+/// The same of the work that was enqueued while a region lasted.
 pub fn overlap_in(trace: &Trace, region: &Region) -> Overlap {
-    among(trace, |call| region.holds(call.thread, call.seq))
+    among(trace, region.calls(trace))
 }
 
-fn among(trace: &Trace, counts: impl Fn(&Call) -> bool) -> Overlap {
+fn among<'a>(trace: &'a Trace, calls: impl Iterator<Item = &'a Call>) -> Overlap {
     let names = Names::of(trace);
     let mut overlap = Overlap::default();
     let mut kernels = Vec::new();
-    for call in trace.calls().filter(|call| call.result == 0 && counts(call)) {
+    for call in calls.filter(|call| call.succeeded()) {
         let copy = match &call.op {
             Op::Launch { .. } => None,
             Op::Copy { stream, src, dst, .. } => {

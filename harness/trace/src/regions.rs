@@ -31,10 +31,10 @@ impl Region {
         self.begin < seq && left <= self.left
     }
 
-    /// The calls in it.
+    /// The calls that were made while it lasted, by whatever thread.
     pub fn calls<'a>(&self, trace: &'a Trace) -> impl Iterator<Item = &'a Call> + use<'a> {
-        let region = self.clone();
-        trace.calls().filter(move |call| region.holds(call.thread, call.seq))
+        let (begin, end) = (self.begin, self.end);
+        trace.calls().filter(move |call| begin < call.seq && end.is_none_or(|end| call.seq < end))
     }
 
     /// How long it took on the host.

@@ -21,6 +21,12 @@ streamlings::grade::mutants! {
         "enqueue_and_wait" => LAUNCH_NOT_WAITED_FOR,
         "overlap_host_work" => CLOSURE_AFTER_WAIT;
     reads_before "reads_before.rs": "enqueue_and_wait" => FIGURE_DISAGREES_WITH_RECORD;
+    reads_late "reads_late.rs":
+        "enqueue_and_wait" => FIGURE_DISAGREES_WITH_RECORD,
+        "overlap_host_work" => CLOSURE_AFTER_WAIT;
+    own_stream "own_stream.rs":
+        "enqueue_and_wait" => ON_ANOTHER_STREAM,
+        "overlap_host_work" => ON_ANOTHER_STREAM;
     looks_at_addresses "looks_at_addresses.rs":
         "which_launch_failed_middle" => LAUNCH_LEFT_OUT,
         "which_launch_failed_last" => LAUNCH_LEFT_OUT,

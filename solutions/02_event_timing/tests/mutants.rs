@@ -31,6 +31,15 @@ streamlings::grade::mutants! {
     sleeps_inside "sleeps_inside.rs":
         "time_with_events" => IDLE_INSIDE_THE_PAIR,
         "two_way" => IDLE_INSIDE_THE_PAIR;
+    made_up "made_up.rs":
+        "time_bare_clock" => FIGURE_DISAGREES_WITH_RECORD,
+        "time_synchronized" => NOT_SYNCHRONIZED,
+        "two_way" => FIGURE_DISAGREES_WITH_RECORD;
+    polls_inside "polls_inside.rs": "time_bare_clock" => HOST_POLLS;
+    not_a_number "not_a_number.rs": "two_way" => FIGURE_DISAGREES_WITH_RECORD;
+    own_stream "own_stream.rs":
+        "time_with_events" => ON_ANOTHER_STREAM,
+        "two_way" => ON_ANOTHER_STREAM;
     clock_before "clock_before.rs": "time_bare_clock" => FIGURE_DISAGREES_WITH_RECORD;
     warm_up_pending "warm_up_pending.rs": "time_synchronized" => WARM_UP_INSIDE;
     waits_elsewhere "waits_elsewhere.rs": "time_synchronized" => NOT_SYNCHRONIZED;

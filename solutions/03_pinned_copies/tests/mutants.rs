@@ -34,5 +34,7 @@ streamlings::grade::mutants! {
     one_stream "one_stream.rs": "pipeline" => COPY_AND_COMPUTE_ON_ONE_STREAM;
     waits_for_each "waits_for_each.rs": "pipeline" => SYNC_AFTER_EACH_BATCH;
     waits_for_pairs "waits_for_pairs.rs": "pipeline" => LITTLE_OVERLAP;
+    first_batch_only "first_batch_only.rs": "pipeline" => BATCH_LEFT_OUT;
+    polls_the_stream "polls_the_stream.rs": "download" => WAITED_FOR_THE_STREAM;
     swapped "swapped.rs": "pipeline" => WRONG_VALUE;
 }

@@ -45,6 +45,7 @@ streamlings::grade::mutants! {
     one_reader_waits "one_reader_waits.rs": "fan_out_fan_in" => MISSING_WAIT;
     chained_readers "chained_readers.rs": "fan_out_fan_in" => ORDERED_WITHOUT_NEED;
     readers_share "readers_share.rs": "fan_out_fan_in" => ON_ANOTHER_STREAM;
+    readers_swapped "readers_swapped.rs": "fan_out_fan_in" => ON_ANOTHER_STREAM;
     never_refills "never_refills.rs": "fan_out_fan_in" => NOT_LAUNCHED_ON_IT;
     swapped "swapped.rs": "fan_out_fan_in" => WRONG_VALUE;
 }

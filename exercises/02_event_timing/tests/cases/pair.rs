@@ -64,6 +64,31 @@ pub fn no_events(
         .note("the driver was never asked for the time between two events")
 }
 
+/// The pair that a figure is of: one with that very time, else the last one.
+pub fn meant<'p>(pairs: &'p [Pair], figure: &Result<f32, DriverError>) -> Option<&'p Pair> {
+    let is_it = |pair: &&Pair| pair.ms.is_some() && pair.ms == figure.as_ref().ok().copied();
+    pairs.iter().rfind(is_it).or(pairs.last())
+}
+
+impl Record<'_> {
+    /// As if the run had ended with the product that a pair stands around, or with the last one before it
+    /// was read: what comes later is timed by another clock, if at all.
+    pub fn ends_with(&mut self, pair: &Pair) -> Result<(), Finding> {
+        let is_in = |product: &&Call| pair.bracketed.iter().any(|work| work.seq == product.seq);
+        let last = match self.products.iter().rfind(|product| is_in(product)) {
+            Some(product) => Some(product.seq),
+            None => pair.seq,
+        };
+        self.products.retain(|product| last.is_none_or(|last| product.seq <= last));
+        if self.products.is_empty() {
+            let message = "no product was launched before it was read";
+            return Err(Finding::new(d::PAIR_BRACKETS_NOTHING, message)
+                .note("the pair is read before the product is launched"));
+        }
+        Ok(())
+    }
+}
+
 /// The pair has to stand around exactly one product on its stream, and to be read when it is there.
 pub fn check_pair(grader: &Grader, record: &Record<'_>, pair: &Pair) -> Result<(), Finding> {
     let read_at = frame_at(grader, &pair.at);
@@ -133,7 +158,8 @@ pub fn check_pair(grader: &Grader, record: &Record<'_>, pair: &Pair) -> Result<(
     }
     let others: Vec<&Work> = pair.bracketed.iter().filter(|work| work.seq != launch.seq).collect();
     if let Some(other) = others.first() {
-        let message = format!("{} operations lie between the two records", pair.bracketed.len());
+        let count = pair.bracketed.len();
+        let message = format!("{count} operations lie between the two records, and one is timed");
         return Err(Finding::new(d::PAIR_BRACKETS_MORE, message)
             .at(work_at(grader, Some(other)), format!("{} is timed, too", other.operation)));
     }
@@ -162,6 +188,10 @@ pub fn check_pair(grader: &Grader, record: &Record<'_>, pair: &Pair) -> Result<(
                 .at(grader.at(record.trace, start), "from here")
                 .at(end_at, "to here"));
         }
+    }
+    if record.given.is_some_and(|given| given != launched_on) {
+        let message = "pair and product are on a stream of their own, and not on `gpu.stream`";
+        return Err(Finding::new(d::ON_ANOTHER_STREAM, message).at(launch_at, "launched here"));
     }
     if has(PairProblem::ReadWithoutWaiting) {
         return Err(Finding::new(

@@ -101,8 +101,8 @@ pub fn enter() -> Entry {
     Entry { entered: clock::ticks() }
 }
 
-/// For how long the recording in progress keeps the host in each call that enqueues an operation, in
-/// nanoseconds.
+/// For how long the recording in progress keeps the host in each call that enqueues an operation or
+/// synchronizes, in nanoseconds.
 static HOLD: AtomicU64 = AtomicU64::new(0);
 
 /// Keeps the host for as long as the recording wants, in a call that has done its work.

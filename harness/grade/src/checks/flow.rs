@@ -6,7 +6,12 @@ use super::{Part, touches};
 use crate::diagnosis as d;
 use crate::verdict::Finding;
 
-impl Part<'_> {
+impl<'a> Part<'a> {
+    /// The last operation of the part that writes some of this memory.
+    pub fn last_writer(&self, memory: Range) -> Option<&'a Call> {
+        self.work().into_iter().rfind(|call| touches(call, memory, true))
+    }
+
     /// What is in `result` was worked out from `source`: an operation of the part read that and wrote what
     /// another one read, and so on. `what` names the result; `read` is where `source` is read.
     ///
@@ -25,7 +30,7 @@ impl Part<'_> {
         let message = format!("{what} that was returned does not come from the tensor");
         let finding = Finding::new(d::NOT_LAUNCHED_ON_IT, message);
         let finding = finding.at(self.at(read), "this reads the tensor, and leads to nothing");
-        Err(match self.work().into_iter().rfind(|call| touches(call, result, true)) {
+        Err(match self.last_writer(result) {
             Some(writer) => finding.at(self.at(writer), format!("{what} is written here")),
             None => finding,
         })

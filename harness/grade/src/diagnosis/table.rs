@@ -257,6 +257,10 @@ diagnoses! {
         next: "See what kind of memory the copy reads, and think of the same copy at fifty times the size."
         [docs: pages::SYNC_BEHAVIOR]
 
+    BATCH_LEFT_OUT "batch-left-out" Wrong: "not every batch went through the device"
+        rule: "What is graded is what the driver was asked to do, and not only the numbers."
+        next: "Count the uploads, launches and downloads that your code makes for the batches it is given."
+
     COPY_NOT_STARTED "copy-not-started" Wrong: "the function returned without having started the copy"
         rule: "A copy runs beside other work only if it is enqueued before anyone needs its result."
         next: "See which call enqueues the copy, and whether the function gets to it."
