@@ -1,4 +1,4 @@
-//! Building grade binaries with cargo: which were made, and what rustc said of those that were not.
+//! Building grade binaries with cargo: which were made, and what rustc said of the learner's code.
 
 use std::collections::HashMap;
 use std::io::{BufReader, Read};
@@ -32,6 +32,8 @@ pub struct Built {
     programs: HashMap<(String, String), PathBuf>,
     /// rustc's errors, by package.
     errors: HashMap<String, Vec<Error>>,
+    /// rustc's warnings about the packages' own libraries, as it renders them.
+    warnings: HashMap<String, Vec<String>>,
     /// All that was built, or was there already.
     pub artifacts: Vec<Artifact>,
     /// Where build scripts have the linker look.
@@ -139,6 +141,12 @@ impl Built {
                     None => self.trouble = Some(rendered(&diagnostic)),
                 }
             }
+            Message::CompilerMessage(message) if message.target.is_lib() => {
+                let package = package_of(message.target.src_path.as_std_path());
+                if let Some(package) = package.filter(|_| is_warning(&message.message)) {
+                    self.warnings.entry(package).or_default().push(rendered(&message.message));
+                }
+            }
             Message::BuildScriptExecuted(script) => {
                 for path in script.linked_paths.into_iter().map(String::from) {
                     if !self.linked_paths.contains(&path) {
@@ -156,6 +164,11 @@ impl Built {
     /// The `cfg`s of the driver crate, if it is among what was built.
     pub fn driver_configuration(&self) -> Option<&[String]> {
         self.driver_configuration.as_deref()
+    }
+
+    /// What rustc warns of in a package's own library, as it renders it, in colours.
+    pub fn warnings(&self, package: &Package) -> &[String] {
+        self.warnings.get(&package.name).map_or(&[], Vec::as_slice)
     }
 
     /// The binary of a test target, or why there is none.
@@ -199,6 +212,11 @@ pub fn is_error(diagnostic: &Diagnostic) -> bool {
     // The lines without a place only count the errors ("aborting due to 2 previous errors").
     matches!(diagnostic.level, DiagnosticLevel::Error | DiagnosticLevel::Ice)
         && !diagnostic.message.starts_with("aborting due to")
+}
+
+/// Whether a message is a warning, and not a count of them, which has no place.
+fn is_warning(diagnostic: &Diagnostic) -> bool {
+    diagnostic.level == DiagnosticLevel::Warning && !diagnostic.spans.is_empty()
 }
 
 fn rendered(diagnostic: &Diagnostic) -> String {
