@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
-use streamlings_grade::{Outcome, Verdict, diagnosis};
+use streamlings_grade::{At, Outcome, Verdict, diagnosis};
 use streamlings_trace::Device;
 
 use super::{CaseReport, ExerciseReport, Report, Submitted, snippet};
@@ -129,8 +129,12 @@ fn push_exercise(out: &mut String, root: &Path, exercise: &ExerciseReport) {
         let heading = format!("{} {}: {title}", exercise.label(), names.join(", "));
         line!(out, "{BOLD}{}{BOLD:#}", textwrap::fill(&heading, width()));
         line!(out, "{}", snippet::render(root, verdict));
-        for case in cases {
-            push_output(out, case);
+        let panicked = panicked_at(cases[0]).is_some();
+        for (index, case) in cases.iter().enumerate() {
+            match panicked && index > 0 {
+                true => push_same_panic(out, cases[0], case),
+                false => push_output(out, case, &case.output.text()),
+            }
         }
         line!(out);
     }
@@ -165,7 +169,29 @@ fn is_left_out(case: &CaseReport) -> bool {
     case.optional && case.verdict.outcome == Outcome::NotDone
 }
 
-/// The cases that did not pass; those that say the same come together.
+/// The line where the code panicked, if it did.
+fn panicked_at(case: &CaseReport) -> Option<&At> {
+    let panicked = case.verdict.diagnosis.as_deref() == Some(diagnosis::PANICKED.code);
+    case.verdict.at().filter(|_| panicked)
+}
+
+/// A case that panicked where the `first` did, whose report and backtrace are above.
+fn push_same_panic(out: &mut String, first: &CaseReport, case: &CaseReport) {
+    // What std says of a panic, and a backtrace, stand behind what the code wrote before.
+    let text = case.output.text();
+    let before = text.find("\nthread '").map_or("", |at| &text[..at]);
+    push_output(out, case, before);
+    let Verdict { case: name, message, .. } = &case.verdict;
+    let but = match *message == first.verdict.message {
+        true => String::new(),
+        false => format!(": {message}"),
+    };
+    let seed = case.ran.map_or(String::new(), |(_, seed)| format!(" (with --seed {seed})"));
+    let said = format!("{name} panicked at the same line{seed}{but}");
+    line!(out, "{DIM}{}{DIM:#}", textwrap::fill(&said, width()));
+}
+
+/// The cases that did not pass; those that say the same, or panic at the same line, come together.
 fn alike(cases: &[CaseReport]) -> Vec<Vec<&CaseReport>> {
     let mut groups: Vec<Vec<&CaseReport>> = Vec::new();
     let not_passed = |case: &&CaseReport| case.verdict.outcome != Outcome::Passed;
@@ -174,7 +200,11 @@ fn alike(cases: &[CaseReport]) -> Vec<Vec<&CaseReport>> {
             let Verdict { diagnosis, message, spots, notes, .. } = case.verdict.clone();
             (diagnosis, message, spots, notes)
         };
-        match groups.iter_mut().find(|group| says(group[0]) == says(case)) {
+        let is_alike = |first: &CaseReport| {
+            let panicked = panicked_at(first);
+            says(first) == says(case) || (panicked.is_some() && panicked == panicked_at(case))
+        };
+        match groups.iter_mut().find(|group| is_alike(group[0])) {
             Some(group) => group.push(case),
             None => groups.push(vec![case]),
         }
@@ -209,12 +239,11 @@ fn push_not_built(out: &mut String, root: &Path, exercise: &ExerciseReport, rust
     }
 }
 
-fn push_output(out: &mut String, case: &CaseReport) {
+fn push_output(out: &mut String, case: &CaseReport, text: &str) {
     // What `todo!()` prints has been said.
     if case.verdict.diagnosis.as_deref() == Some(diagnosis::NOT_DONE.code) {
         return;
     }
-    let text = case.output.text();
     let lines: Vec<&str> = text.lines().collect();
     if lines.is_empty() {
         return;
@@ -228,7 +257,7 @@ fn push_output(out: &mut String, case: &CaseReport) {
     let mut push = |text: &str| {
         // Cut, not wrapped: it is the learner's own.
         let shown: String = text.chars().take(width() - 4).collect();
-        line!(out, "{DIM}  | {shown}{DIM:#}");
+        line!(out, "{DIM}{}{DIM:#}", format!("  | {shown}").trim_end());
     };
     head.iter().for_each(|line| push(line));
     if !tail.is_empty() {

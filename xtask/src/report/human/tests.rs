@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use streamlings_grade::supervise::Captured;
-use streamlings_grade::{At, Figure, Finding};
+use streamlings_grade::{Figure, Finding};
 use streamlings_trace::DeviceKind;
 
 use super::*;
@@ -222,4 +222,26 @@ fn warnings_are_shown_where_something_is_to_be_mended() {
     // The machine's trouble is to be mended first.
     let nowhere = render_all(vec![warned(failed(diagnosis::NO_DEVICE))], DeviceKind::Gpu);
     assert!(!nowhere.contains("warning"), "{nowhere}");
+}
+
+#[test]
+fn a_panic_at_the_same_line_is_told_once() {
+    let panicked = |name: &str, line, message: &str, printed: &str| {
+        let output = format!(
+            "{printed}\nthread 'main' (7) panicked at src/lib.rs:{line}:5:\n{message}\nstack backtrace:\n   0: f\n"
+        );
+        let finding = Finding::new(diagnosis::PANICKED, format!("it panicked: {message}"));
+        case(Verdict::failed(name, finding.at(at(line), "panicked here")), &output)
+    };
+    let cases = vec![
+        panicked("first", 4, "index 3 of 2", ""),
+        panicked("second", 4, "index 9 of 2", "n is 9\n"),
+        panicked("third", 4, "index 3 of 2", ""),
+        panicked("elsewhere", 5, "index 3 of 2", ""),
+    ];
+    let text = render_all(vec![exercise(1, "async_launch", cases)], DeviceKind::Emulated);
+    // One for each line.
+    assert_eq!(text.matches("stack backtrace").count(), 2, "{text}");
+    assert_eq!(text.matches("n is 9").count(), 1, "{text}");
+    insta::assert_snapshot!(text);
 }
