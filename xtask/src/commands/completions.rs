@@ -153,6 +153,8 @@ pub fn run(root: &Path, arguments: &CompletionsArguments) -> anyhow::Result<Exit
     match arguments.shell {
         Shell::Bash => script += BASH,
         Shell::Fish => script = script + &values_for_fish(&named) + FISH,
+        // With two colons, zsh offers no option behind the first name.
+        Shell::Zsh => script = script.replace("\n'*::", "\n'*:"),
         _ => {}
     }
     text::print(&script)?;

@@ -370,6 +370,8 @@ fn zsh_is_offered_names_and_nothing_that_is_hidden() {
     assert_eq!(code, Some(0));
     assert!(script.starts_with("#compdef cargo-xtask\n"), "{script}");
     assert_eq!(script.matches("((sum\\:\"an answer\"").count(), 8);
+    // Options are offered behind a name, too.
+    assert!(script.contains("\n'*:names -- ") && !script.contains("\n'*::"), "{script}");
     for hidden in ["--workspace", "--findings-only"] {
         assert!(!script.contains(&format!("'{hidden}")), "{hidden} is offered");
     }
