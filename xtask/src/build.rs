@@ -1,6 +1,9 @@
 //! Building grade binaries with cargo: which were made, and what rustc said of the learner's code.
 
+mod parts;
+
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,8 +13,8 @@ use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
 use cargo_metadata::{Artifact, Message};
 use streamlings_grade::{At, Finding, diagnosis};
 
+use self::parts::Parts;
 use crate::progress::Progress;
-use crate::text::counted;
 
 /// The driver's crate, as cargo names its folder.
 const DRIVER: &str = "harness/driver";
@@ -73,8 +76,7 @@ pub fn build(
     targets: &[&str],
     progress: &Progress,
 ) -> anyhow::Result<Built> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    let mut command = Command::new(cargo());
     command
         .current_dir(root)
         .args(["build", "--quiet", "--keep-going"])
@@ -93,14 +95,12 @@ pub fn build(
         text
     });
     let mut built = Built::default();
-    let mut finished = 0;
+    let mut parts = Parts::new(root, packages, targets, progress);
     if let Some(stdout) = child.stdout.take() {
         for message in Message::parse_stream(BufReader::new(stdout)) {
             let message = message?;
             if let Message::CompilerArtifact(artifact) = &message {
-                finished += 1;
-                let parts = counted(finished, "part");
-                progress.say(format!("building: {parts}, {}", artifact.target.name));
+                parts.done(&artifact.target.name);
             }
             built.take_in(root, packages, message);
         }
@@ -111,6 +111,10 @@ pub fn build(
         built.trouble = Some(said.trim().to_owned());
     }
     Ok(built)
+}
+
+fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 impl Built {
