@@ -186,6 +186,10 @@ pub struct BundledCheck {
 
     #[command(flatten)]
     pub written: Written,
+
+    /// Puts together a program of the bundle that it holds as a delta, for the grader itself.
+    #[arg(long, hide = true, num_args = 2, value_names = ["PROGRAM", "FILE"])]
+    pub put_together: Vec<PathBuf>,
 }
 
 /// How and where a report is written.

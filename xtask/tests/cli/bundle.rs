@@ -170,9 +170,9 @@ fn a_bundle_that_is_not_whole_is_refused() {
         .expect("it can be written");
     refused("manifest.json is damaged");
     let later = String::from_utf8(manifest).expect("it is UTF-8");
-    let later = later.replacen("\"format\": 1", "\"format\": 2", 1);
+    let later = later.replacen("\"format\": 2", "\"format\": 3", 1);
     std::fs::write(unpacked.path("manifest.json"), later).expect("it can be written");
-    refused("this bundle has format 2");
+    refused("this bundle has format 3");
     std::fs::remove_file(unpacked.path("manifest.json")).expect("it can be removed");
     refused("manifest.json cannot be read: unpack the archive again");
 }
@@ -266,6 +266,62 @@ fn a_class_is_graded_from_a_bundle() {
 
     let (code, said) = unpacked.complaint(&["--submission", "dan"]);
     assert_eq!(code, Some(2), "{said}");
+}
+
+/// The names in a folder that begin with this.
+fn names(folder: &Path, begin: &str) -> Vec<String> {
+    let entries = folder.read_dir().expect("it is there").flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with(begin)).collect()
+}
+
+#[test]
+fn programs_that_are_nearly_alike_are_packed_once() {
+    let course = workspace(["exercises"], &[("one", WRONG)]);
+    let class = tempfile::tempdir().expect("a temporary folder");
+    let sources =
+        [("ada", RIGHT), ("ben", WRONG), ("cy", b"//! None.\npub fn answer() -> u32 { 7 }\n")];
+    for (name, source) in sources {
+        write(class.path(), &format!("{name}/one/src/lib.rs"), source);
+    }
+    let folder = class.path().to_str().expect("it is UTF-8");
+    let (_kept, archive) = bundle(course.path(), &["--submissions", folder]);
+    let (_kept_too, again) = bundle(course.path(), &["--submissions", folder]);
+    let read = |path: &Path| std::fs::read(path).expect("it is there");
+    assert!(read(&archive) == read(&again), "the same class makes another archive");
+    let unpacked = Unpacked::of(&archive);
+    let programs = unpacked.path("programs");
+    let all = names(&programs, "one-");
+    let (deltas, whole): (Vec<_>, Vec<_>) = all.iter().partition(|name| name.ends_with(".delta"));
+    let (&[base], &[delta, _]) = (&whole[..], &deltas[..]) else { panic!("{all:?}") };
+    let size = |name: &str| programs.join(name).metadata().expect("it is there").len();
+    assert!(size(delta) * 10 < size(base), "{} against {}", size(delta), size(base));
+
+    let outcomes = |arguments: &[&str]| {
+        let there = unpacked.check(&[&["--format", "csv"], arguments].concat());
+        assert_eq!(there.status.code(), Some(0), "{there:?}");
+        let text = String::from_utf8(there.stdout).expect("it is UTF-8");
+        let cells =
+            text.lines().skip(1).map(|row| row.split(',').take(2).collect::<Vec<_>>().join(" "));
+        cells.collect::<Vec<_>>()
+    };
+    assert_eq!(outcomes(&["--jobs", "3"]), ["ada passed", "ben wrong", "cy wrong"]);
+    assert_eq!(outcomes(&["--submission", "cy"]), ["cy wrong"]);
+    // What was put together for that is gone.
+    assert_eq!(names(&unpacked.path(""), "running-"), [""; 0]);
+    assert_eq!(names(&programs, "one-").len(), 3);
+
+    for name in [base, delta] {
+        let mut bytes = read(&programs.join(name));
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(programs.join(name), &bytes).expect("it can be written");
+        let (code, said) = unpacked.complaint(&[]);
+        assert_eq!(code, Some(5), "{said}");
+        assert!(said.contains(&format!("programs/{name} is damaged")), "{said}");
+        bytes[middle] ^= 1;
+        std::fs::write(programs.join(name), &bytes).expect("it can be written");
+    }
 }
 
 #[test]
