@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, ensure};
 use streamlings_grade::supervise::{Isolation, Supervisor, isolation};
@@ -22,6 +23,24 @@ use crate::submission::class::ClassRun;
 use crate::submission::disk;
 use crate::submission::room::Room;
 use crate::text::warn;
+
+/// The folders that are written while a class is graded.
+static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn folders() -> MutexGuard<'static, Vec<PathBuf>> {
+    FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes out what a grading has written beside its reports, when it is interrupted.
+pub fn interrupt() {
+    let folders = folders();
+    for folder in folders.iter() {
+        // A program may be put together right now, which gives the folder one file more.
+        let _gone = (0..10).any(|_| std::fs::remove_dir_all(folder).is_ok() || !folder.exists());
+    }
+    // From here on nothing is begun.
+    std::mem::forget(folders);
+}
 
 /// Grades what was asked for, and writes the report to standard output.
 ///
@@ -158,6 +177,7 @@ fn grade_class(
     // Here programs can be run, since this one is; but it may not be possible to write.
     let programs = tempfile::Builder::new().prefix("running-").tempdir_in(&bundle.folder);
     let programs = programs.or_else(|_| tempfile::tempdir())?;
+    folders().extend([rooms.path().to_owned(), programs.path().to_owned()]);
     let class = Class {
         bundle,
         course,
@@ -241,6 +261,7 @@ impl Class<'_> {
     ) -> Result<Graded, String> {
         match member.exercises.get(&exercise.name) {
             Some(Part::Program(path)) => {
+                drop(folders());
                 let folder = self.rooms.join(own_name(member));
                 let room = Room::around(self.sources(member), folder)
                     .map_err(|error| format!("the scratch folder cannot be made: {error}"))?;

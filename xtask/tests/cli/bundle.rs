@@ -1,11 +1,14 @@
 //! `cargo xtask bundle`, and `./check` of what it packs.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::terminal::wait_until;
 use crate::workspace::{RIGHT, complaint, workspace, write, xtask};
 
 const WRONG: &[u8] = b"//! An answer.\npub fn answer() -> u32 {\n    41\n}\n";
@@ -33,14 +36,17 @@ impl Unpacked {
     /// Runs `./check` where nothing of a toolchain can be found.
     fn check(&self, arguments: &[&str]) -> Output {
         let elsewhere = tempfile::tempdir().expect("a temporary folder");
-        Command::new(self.path("check"))
-            .args(arguments)
+        self.command(elsewhere.path()).args(arguments).output().expect("it runs")
+    }
+
+    fn command(&self, elsewhere: &Path) -> Command {
+        let mut command = Command::new(self.path("check"));
+        command
             .env_clear()
             .env("PATH", "")
-            .env("HOME", elsewhere.path().join("none"))
-            .current_dir(elsewhere.path())
-            .output()
-            .expect("it runs")
+            .env("HOME", elsewhere.join("none"))
+            .current_dir(elsewhere);
+        command
     }
 
     fn complaint(&self, arguments: &[&str]) -> (Option<i32>, String) {
@@ -322,6 +328,38 @@ fn programs_that_are_nearly_alike_are_packed_once() {
         bytes[middle] ^= 1;
         std::fs::write(programs.join(name), &bytes).expect("it can be written");
     }
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_in_a_bundle() {
+    let course = workspace(["exercises"], &[("one", WRONG)]);
+    let class = tempfile::tempdir().expect("a temporary folder");
+    let endless = b"//! Endless.\npub fn answer() -> u32 {\n    loop {}\n}\n";
+    for (name, source) in [("ada", RIGHT), ("ben", endless)] {
+        write(class.path(), &format!("{name}/one/src/lib.rs"), source);
+    }
+    let folder = class.path().to_str().expect("it is UTF-8");
+    let (_kept, archive) = bundle(course.path(), &["--submissions", folder]);
+    let unpacked = Unpacked::of(&archive);
+    let scratch = tempfile::tempdir().expect("a temporary folder");
+    let mut check = unpacked.command(scratch.path());
+    let mut check = check
+        .args(["--submission", "ben"])
+        .env("TMPDIR", scratch.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it runs");
+    // Ben's program is put together in a folder of its own.
+    let inside = unpacked.path("");
+    let is_there = || {
+        let folders = names(&inside, "running-");
+        folders.iter().any(|folder| !names(&inside.join(folder), "").is_empty())
+    };
+    assert!(wait_until(is_there), "nothing is put together");
+    kill(Pid::from_raw(check.id().cast_signed()), Signal::SIGINT).expect("it runs");
+    assert_eq!(check.wait().expect("it ends").code(), Some(130));
+    assert_eq!(names(&inside, "running-"), [""; 0]);
+    assert_eq!(names(scratch.path(), ""), [""; 0]);
 }
 
 #[test]

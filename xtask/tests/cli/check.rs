@@ -217,9 +217,9 @@ fn what_rustc_warns_of_in_the_learners_file_is_shown_each_time() {
     let grade = root.path().join("exercises/01_sum/tests/grade.rs");
     let cases = std::fs::read_to_string(&grade).expect("it is there") + "fn never_called() {}\n";
     std::fs::write(&grade, cases).expect("it can be written");
-    // The second time, nothing is built.
-    for _ in 0..2 {
-        let text = workspace::said(root.path(), &["check", "1"]).0;
+    // The second time, as `watch` asks, nothing is built.
+    for arguments in [&["check", "1"][..], &["check", "1", "--findings-only"]] {
+        let text = workspace::said(root.path(), arguments).0;
         assert!(text.contains("\nwarning: unused `Result` that must be used\n"), "{text}");
         assert!(text.contains("exercises/01_sum/src/lib.rs:3:5\n"), "{text}");
         assert_eq!(text.matches("warning").count(), 1, "{text}");
