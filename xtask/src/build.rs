@@ -1,6 +1,9 @@
-//! Building grade binaries with cargo: which were made, and what rustc said of those that were not.
+//! Building grade binaries with cargo: which were made, and what rustc said of the learner's code.
+
+mod parts;
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,8 +13,8 @@ use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
 use cargo_metadata::{Artifact, Message};
 use streamlings_grade::{At, Finding, diagnosis};
 
+use self::parts::Parts;
 use crate::progress::Progress;
-use crate::text::counted;
 
 /// The driver's crate, as cargo names its folder.
 const DRIVER: &str = "harness/driver";
@@ -32,6 +35,8 @@ pub struct Built {
     programs: HashMap<(String, String), PathBuf>,
     /// rustc's errors, by package.
     errors: HashMap<String, Vec<Error>>,
+    /// rustc's warnings about the packages' own libraries, as it renders them.
+    warnings: HashMap<String, Vec<String>>,
     /// All that was built, or was there already.
     pub artifacts: Vec<Artifact>,
     /// Where build scripts have the linker look.
@@ -71,8 +76,7 @@ pub fn build(
     targets: &[&str],
     progress: &Progress,
 ) -> anyhow::Result<Built> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
+    let mut command = Command::new(cargo());
     command
         .current_dir(root)
         .args(["build", "--quiet", "--keep-going"])
@@ -91,14 +95,12 @@ pub fn build(
         text
     });
     let mut built = Built::default();
-    let mut finished = 0;
+    let mut parts = Parts::new(root, packages, targets, progress);
     if let Some(stdout) = child.stdout.take() {
         for message in Message::parse_stream(BufReader::new(stdout)) {
             let message = message?;
             if let Message::CompilerArtifact(artifact) = &message {
-                finished += 1;
-                let parts = counted(finished, "part");
-                progress.say(format!("building: {parts}, {}", artifact.target.name));
+                parts.done(&artifact.target.name);
             }
             built.take_in(root, packages, message);
         }
@@ -109,6 +111,10 @@ pub fn build(
         built.trouble = Some(said.trim().to_owned());
     }
     Ok(built)
+}
+
+fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 impl Built {
@@ -139,6 +145,12 @@ impl Built {
                     None => self.trouble = Some(rendered(&diagnostic)),
                 }
             }
+            Message::CompilerMessage(message) if message.target.is_lib() => {
+                let package = package_of(message.target.src_path.as_std_path());
+                if let Some(package) = package.filter(|_| is_warning(&message.message)) {
+                    self.warnings.entry(package).or_default().push(rendered(&message.message));
+                }
+            }
             Message::BuildScriptExecuted(script) => {
                 for path in script.linked_paths.into_iter().map(String::from) {
                     if !self.linked_paths.contains(&path) {
@@ -156,6 +168,11 @@ impl Built {
     /// The `cfg`s of the driver crate, if it is among what was built.
     pub fn driver_configuration(&self) -> Option<&[String]> {
         self.driver_configuration.as_deref()
+    }
+
+    /// What rustc warns of in a package's own library, as it renders it, in colours.
+    pub fn warnings(&self, package: &Package) -> &[String] {
+        self.warnings.get(&package.name).map_or(&[], Vec::as_slice)
     }
 
     /// The binary of a test target, or why there is none.
@@ -199,6 +216,11 @@ pub fn is_error(diagnostic: &Diagnostic) -> bool {
     // The lines without a place only count the errors ("aborting due to 2 previous errors").
     matches!(diagnostic.level, DiagnosticLevel::Error | DiagnosticLevel::Ice)
         && !diagnostic.message.starts_with("aborting due to")
+}
+
+/// Whether a message is a warning, and not a count of them, which has no place.
+fn is_warning(diagnostic: &Diagnostic) -> bool {
+    diagnostic.level == DiagnosticLevel::Warning && !diagnostic.spans.is_empty()
 }
 
 fn rendered(diagnostic: &Diagnostic) -> String {

@@ -6,12 +6,14 @@
 //!   manifest.json    what is in the bundle, and a digest of every other file
 //!   README.txt
 //!   course/          exercise.toml and README.md of each exercise, and the sources that are graded
-//!   programs/        grade binaries
+//!   programs/        grade binaries; of a class's, the first of each exercise, and how the others differ from it
 //!   submissions/     the sources of each submission, if it is a class's bundle
 //! ```
 
 pub mod archive;
+pub mod delta;
 pub mod glibc;
+pub mod packed;
 pub mod unpacked;
 
 use std::collections::BTreeMap;
@@ -22,13 +24,15 @@ use serde::{Deserialize, Serialize};
 use crate::grading::{Part, Whose};
 
 /// The version of the manifest; a bundle of another version is refused.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 /// The folder that an archive unpacks to.
 pub const FOLDER: &str = "streamlings-bundle";
 /// The manifest's file name.
 pub const MANIFEST: &str = "manifest.json";
 /// What this program is called in a bundle.
 pub const PROGRAM: &str = "check";
+/// Where the programs are.
+pub const PROGRAMS: &str = "programs/";
 /// A grade binary of the grader's own, which says what device there is.
 pub const PROBE: &str = "programs/device";
 
@@ -64,7 +68,20 @@ pub enum Content {
         cases: BTreeMap<String, Vec<String>>,
         /// By name.
         submissions: Vec<Member>,
+        /// The programs that are not in the bundle as they are, by their path.
+        deltas: BTreeMap<String, Delta>,
     },
+}
+
+/// A program that is described as its difference from another. Paths are within the bundle.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Delta {
+    /// The other program.
+    pub base: String,
+    /// The difference: see [`delta`].
+    pub file: String,
+    /// What the program is once it has been put together.
+    pub whole: File,
 }
 
 /// A submission in a class's bundle.

@@ -1,10 +1,17 @@
-//! The whole command line.
+//! The whole command line of `cargo xtask`. That of a bundle is in `bundled.rs`, what options take in `values.rs`.
+
+mod bundled;
+mod values;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
+
+pub use self::bundled::BundledCheck;
+use self::values::seconds;
+pub use self::values::{Also, Answer, DeviceChoice, Format, PictureFormat};
 
 /// Exercises on CUDA streams, asynchronous copies and honest timing.
 #[derive(Debug, Parser)]
@@ -150,44 +157,6 @@ pub struct BundleArguments {
     pub submissions: Option<PathBuf>,
 }
 
-/// Grades what is in this bundle: all exercises, or those named.
-///
-/// Exit codes: 0 all passed (or, of several submissions, graded), 1 unsolved, 2 usage, 3 does not
-/// compile, 4 no device, 5 grader error.
-#[derive(Debug, Parser)]
-#[command(name = "check", bin_name = "./check", max_term_width = 100)]
-pub struct BundledCheck {
-    /// Exercises, by number or name.
-    #[arg(value_name = "NAME")]
-    pub names: Vec<String>,
-
-    /// Grades this submission alone, by its name. May be given more than once.
-    #[arg(long, value_name = "NAME")]
-    pub submission: Vec<String>,
-
-    /// Grades one of N equal shares of the submissions, for N machines: 1/N, 2/N and so on.
-    #[arg(long, value_name = "K/N", conflicts_with = "submission")]
-    pub share: Option<Share>,
-
-    /// How many submissions are graded at a time.
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub jobs: NonZeroUsize,
-
-    /// Writes the full report of each submission into this folder.
-    #[arg(long, value_name = "DIR")]
-    pub reports: Option<PathBuf>,
-
-    /// Counts points as this file says, and shows them.
-    #[arg(long, value_name = "FILE")]
-    pub points: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub run: RunArguments,
-
-    #[command(flatten)]
-    pub written: Written,
-}
-
 /// How and where a report is written.
 #[derive(Clone, Debug, Args)]
 pub struct Written {
@@ -198,56 +167,6 @@ pub struct Written {
     /// Writes the report to a file too, in this format. May be given more than once.
     #[arg(long, value_name = "FORMAT=FILE")]
     pub also: Vec<Also>,
-}
-
-/// A file for a report.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Also {
-    /// How it is written.
-    pub format: Format,
-    /// Where.
-    pub file: PathBuf,
-}
-
-impl std::str::FromStr for Also {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Also, String> {
-        let (format, file) = text.split_once('=').ok_or("give FORMAT=FILE")?;
-        let format = Format::from_str(format, false)?;
-        if file.is_empty() {
-            Err("give FORMAT=FILE".to_owned())
-        } else {
-            Ok(Also { format, file: file.into() })
-        }
-    }
-}
-
-/// One of several equal shares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
-    /// Which, from 1.
-    index: usize,
-    of: usize,
-}
-
-impl Share {
-    /// Whether what stands at this place, from 0, belongs to it.
-    pub fn has(self, place: usize) -> bool {
-        place % self.of == self.index - 1
-    }
-}
-
-impl std::str::FromStr for Share {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Share, String> {
-        let numbers = text.split_once('/').and_then(|(index, of)| {
-            Some(Share { index: index.parse().ok()?, of: of.parse().ok()? })
-        });
-        let whole = numbers.filter(|share| (1..=share.of).contains(&share.index));
-        whole.ok_or_else(|| "give K/N, with K from 1 to N".to_owned())
-    }
 }
 
 #[derive(Debug, Args)]
@@ -441,73 +360,6 @@ pub struct PtxArguments {
     pub check: bool,
 }
 
-/// The form of an answer that is no report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Answer {
-    /// For reading.
-    Human,
-    /// One JSON document.
-    Json,
-}
-
-/// A report's format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For reading.
-    Human,
-    /// One JSON document; of several submissions, one a line.
-    Json,
-    /// JUnit XML.
-    Junit,
-    /// Annotations for GitHub Actions, and the job's summary.
-    Github,
-    /// A Markdown table.
-    Markdown,
-    /// Comma-separated values, a row for each submission.
-    Csv,
-}
-
-/// What `trace` writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PictureFormat {
-    /// One page that fetches nothing.
-    Html,
-    /// A trace file for Perfetto and Chrome.
-    Perfetto,
-    /// Text for the terminal.
-    Text,
-}
-
-/// What `STREAMLINGS_DEVICE` is set to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DeviceChoice {
-    /// A GPU if there is one, else the emulated device.
-    Auto,
-    /// A GPU, or no device.
-    Gpu,
-    /// The emulated device.
-    Emulated,
-}
-
-impl DeviceChoice {
-    /// As the driver takes it. `auto` leaves a choice that was made in the environment alone.
-    pub fn variable(self) -> Option<&'static str> {
-        match self {
-            DeviceChoice::Auto => None,
-            DeviceChoice::Gpu => Some("gpu"),
-            DeviceChoice::Emulated => Some("emulated"),
-        }
-    }
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    text.parse()
-        .ok()
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .filter(|limit| !limit.is_zero())
-        .ok_or_else(|| "give a number of seconds above 0".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -517,27 +369,6 @@ mod tests {
         use clap::CommandFactory;
         Cli::command().debug_assert();
         BundledCheck::command().debug_assert();
-    }
-
-    #[test]
-    fn a_report_s_file_has_a_format() {
-        let also = Also { format: Format::Junit, file: "a=b.xml".into() };
-        assert_eq!("junit=a=b.xml".parse(), Ok(also));
-        for wrong in ["junit", "junit=", "xml=file", "=file"] {
-            assert!(wrong.parse::<Also>().is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn shares_have_everything_once() {
-        let shares: Vec<Share> =
-            ["1/3", "2/3", "3/3"].iter().map(|text| text.parse().expect("it is one")).collect();
-        for place in 0..7 {
-            assert_eq!(shares.iter().filter(|share| share.has(place)).count(), 1, "{place}");
-        }
-        for wrong in ["0/3", "4/3", "1", "1/0", "a/b", ""] {
-            assert!(wrong.parse::<Share>().is_err(), "{wrong}");
-        }
     }
 
     #[test]
@@ -552,13 +383,5 @@ mod tests {
         let given = ["--device=emulated", "--time-limit=0.25", "--seed=18446744073709551615"];
         assert_eq!(parse(&given.map(str::to_owned)), given);
         assert_eq!(parse(&[]), ["--device=auto", "--time-limit=30"]);
-    }
-
-    #[test]
-    fn time_limits_are_seconds() {
-        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
-        for wrong in ["0", "-1", "soon", "inf", "NaN", "1e400"] {
-            assert!(seconds(wrong).is_err(), "{wrong}");
-        }
     }
 }

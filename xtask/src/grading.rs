@@ -59,9 +59,14 @@ pub fn grade(
     whose: Whose,
     supervisor: &Supervisor,
 ) -> anyhow::Result<Report> {
-    let parts = build_parts(course, exercises, whose)?;
-    let parts: Vec<(&Exercise, Part)> = exercises.iter().copied().zip(parts).collect();
-    Ok(grade_parts(course, &parts, whose, supervisor))
+    let packages: Vec<Package> = exercises.iter().map(|e| whose.package(e)).collect();
+    let built = build_grade_binaries(course, &packages)?;
+    let parts = exercises.iter().copied().zip(parts_of(course, &built, exercises, &packages));
+    let mut report = grade_parts(course, &parts.collect::<Vec<_>>(), whose, supervisor);
+    for (exercise, package) in report.exercises.iter_mut().zip(&packages) {
+        exercise.warnings = built.warnings(package).to_vec();
+    }
+    Ok(report)
 }
 
 /// What is there to grade of an exercise.
@@ -100,15 +105,28 @@ pub fn build_parts(
     whose: Whose,
 ) -> anyhow::Result<Vec<Part>> {
     let packages: Vec<Package> = exercises.iter().map(|e| whose.package(e)).collect();
-    let built = match packages[..] {
-        [] => Built::default(),
-        _ => build(&course.root, &packages, &["grade"], &Progress::start("building"))?,
-    };
-    let part = |(exercise, package): (&&Exercise, &Package)| {
+    let built = build_grade_binaries(course, &packages)?;
+    Ok(parts_of(course, &built, exercises, &packages).collect())
+}
+
+fn build_grade_binaries(course: &Course, packages: &[Package]) -> anyhow::Result<Built> {
+    match packages {
+        [] => Ok(Built::default()),
+        _ => build(&course.root, packages, &["grade"], &Progress::start("building")),
+    }
+}
+
+/// A part for each of the exercises, whose packages are these.
+fn parts_of<'a>(
+    course: &Course,
+    built: &Built,
+    exercises: &'a [&Exercise],
+    packages: &'a [Package],
+) -> impl Iterator<Item = Part> {
+    exercises.iter().zip(packages).map(|(exercise, package)| {
         let program = built.program(&course.root, package, "grade");
         Part::of_build(program, &exercise.intended_cases())
-    };
-    Ok(exercises.iter().zip(&packages).map(part).collect())
+    })
 }
 
 /// Grades what was built.
@@ -214,6 +232,7 @@ impl Graded {
             outcome: Outcome::of_cases(CaseReport::required(&self.cases)),
             cases: self.cases,
             rustc: self.rustc,
+            warnings: Vec::new(),
         }
     }
 }

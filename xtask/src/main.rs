@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         }
         streamlings_grade::supervise::end_all();
         commands::quiz::interrupt();
+        commands::unpacked::interrupt();
         std::process::exit(i32::from(Exit::Interrupted.code()));
     });
     if let Err(error) = handler {

@@ -29,6 +29,16 @@ impl Progress {
         self.0.set_position(0);
     }
 
+    /// So many of them are done.
+    pub fn is_at(&self, done: usize) {
+        self.0.set_position(done as u64);
+    }
+
+    /// Whether anybody can see it.
+    pub fn is_seen(&self) -> bool {
+        !self.0.is_hidden()
+    }
+
     /// Says what is being done.
     pub fn say(&self, what: impl Into<String>) {
         self.0.set_message(what.into());

@@ -213,6 +213,8 @@ pub struct ExerciseReport {
     pub cases: Vec<CaseReport>,
     /// What rustc said, if there is no grade binary.
     pub rustc: Option<String>,
+    /// What rustc warns of in the exercise's own library, as it renders it. (Of a submission, nothing.)
+    pub warnings: Vec<String>,
 }
 
 impl ExerciseReport {

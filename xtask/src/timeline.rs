@@ -1,9 +1,10 @@
 //! A picture of recorded runs: who did what when, and what waited for what.
 //!
-//! [`model`] makes lanes, bars, arrows and races of a trace, [`compare`] sets runs beside each other;
-//! [`html`], [`perfetto`] and [`text`] write them down. All of them are pure.
+//! [`model`] makes lanes, bars, arrows and races of a trace, [`compare`] sets runs beside each other, [`focus`] says
+//! what is shown first; [`html`], [`perfetto`] and [`text`] write them down. All of them are pure.
 
 pub mod compare;
+pub mod focus;
 pub mod html;
 pub mod model;
 pub mod perfetto;

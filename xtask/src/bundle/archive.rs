@@ -18,6 +18,8 @@ use crate::submission::sources::hex;
 enum Source {
     Bytes(Vec<u8>),
     /// A program.
+    Program(PathBuf),
+    /// Any other file.
     File(PathBuf),
 }
 
@@ -33,7 +35,12 @@ impl Files {
 
     /// Adds a program.
     pub fn program(&mut self, path: impl Into<String>, file: &Path) {
-        self.0.insert(path.into(), Source::File(file.to_owned()));
+        self.0.insert(path.into(), Source::Program(file.to_owned()));
+    }
+
+    /// Adds a file that is no program, and has to stay where it is until the archive is written.
+    pub fn file(&mut self, path: impl Into<String>, file: PathBuf) {
+        self.0.insert(path.into(), Source::File(file));
     }
 
     /// Adds the sources in a folder, if there is one.
@@ -53,8 +60,8 @@ impl Files {
     /// The programs.
     pub fn programs(&self) -> impl Iterator<Item = &Path> {
         self.0.values().filter_map(|source| match source {
-            Source::File(file) => Some(file.as_path()),
-            Source::Bytes(_) => None,
+            Source::Program(file) => Some(file.as_path()),
+            Source::Bytes(_) | Source::File(_) => None,
         })
     }
 
@@ -66,7 +73,7 @@ impl Files {
         let file = |(path, source): (&String, &Source)| {
             let file = match source {
                 Source::Bytes(bytes) => digest(&bytes[..])?,
-                Source::File(file) => digest_of(file)?,
+                Source::Program(file) | Source::File(file) => digest_of(file)?,
             };
             Ok((path.clone(), file))
         };
@@ -94,9 +101,10 @@ impl Files {
                 Source::Bytes(bytes) => {
                     append(&mut archive, &path, bytes.len() as u64, 0o644, &bytes[..])?;
                 }
-                Source::File(program) => {
-                    let opened = open(program)?;
-                    append(&mut archive, &path, opened.metadata()?.len(), 0o755, opened)?;
+                Source::Program(file) | Source::File(file) => {
+                    let mode = if matches!(source, Source::Program(_)) { 0o755 } else { 0o644 };
+                    let opened = open(file)?;
+                    append(&mut archive, &path, opened.metadata()?.len(), mode, opened)?;
                 }
             }
         }
@@ -137,7 +145,11 @@ pub fn digest_of(file: &Path) -> anyhow::Result<File> {
     Ok(digest(open(file)?)?)
 }
 
-fn digest(mut from: impl Read) -> std::io::Result<File> {
+/// The digest of what can be read.
+///
+/// # Errors
+/// Where it cannot.
+pub fn digest(mut from: impl Read) -> std::io::Result<File> {
     let mut hash = Sha256::new();
     let mut size = 0;
     let mut buffer = vec![0; 1 << 16];

@@ -1,11 +1,15 @@
 //! An unpacked bundle: found beside this program, and taken only if it is whole.
 
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail, ensure};
 use serde::Deserialize;
 
-use super::{FORMAT, MANIFEST, Manifest, PROGRAM, archive};
+use super::{Content, Delta, FORMAT, MANIFEST, Manifest, PROGRAM, archive, delta};
 
 /// How many damaged files a message names.
 const NAMED: usize = 3;
@@ -62,6 +66,59 @@ impl Unpacked {
             }
         })?;
         Ok(unpacked)
+    }
+
+    /// The files that have to be whole for a program to be run.
+    pub fn files_of<'a>(&'a self, program: &'a str) -> Vec<&'a str> {
+        match self.delta(program) {
+            Some(delta) => vec![&delta.base, &delta.file],
+            None => vec![program],
+        }
+    }
+
+    /// A program's file; if it is not in the bundle as it is, it is put together in `folder`.
+    ///
+    /// # Errors
+    /// Where it cannot be.
+    pub fn program(&self, program: &str, folder: &Path) -> anyhow::Result<PathBuf> {
+        if self.delta(program).is_none() {
+            return Ok(self.folder.join(program));
+        }
+        let name = Path::new(program).file_name().unwrap_or_default();
+        let file = folder.join(name);
+        // By a process of its own: whoever writes a program while a thread starts another one cannot run it,
+        // since that one has the file open for a moment.
+        let output = Command::new(std::env::current_exe()?)
+            .arg("--put-together")
+            .args([program.as_ref(), file.as_os_str()])
+            .stdin(Stdio::null())
+            .output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "{program} cannot be put together: {}", said.trim());
+        Ok(file)
+    }
+
+    /// Writes a program that is not in the bundle as it is.
+    ///
+    /// # Errors
+    /// Where it cannot be read or written, or is not what was packed.
+    pub fn put_together(&self, program: &str, file: &Path) -> anyhow::Result<()> {
+        let delta = self.delta(program).context("the bundle has no delta for it")?;
+        let read = |path: &str| {
+            std::fs::read(self.folder.join(path)).with_context(|| format!("{path} cannot be read"))
+        };
+        let bytes = delta::restored(&read(&delta.base)?, &read(&delta.file)?, delta.whole.size)?;
+        ensure!(archive::digest(&bytes[..])? == delta.whole, "{program} is not what was packed");
+        let written = || format!("{} cannot be written", file.display());
+        let options = File::options().write(true).create_new(true).mode(0o755).open(file);
+        options.and_then(|mut file| file.write_all(&bytes)).with_context(written)
+    }
+
+    fn delta(&self, program: &str) -> Option<&Delta> {
+        match &self.manifest.content {
+            Content::Class { deltas, .. } => deltas.get(program),
+            Content::Own { .. } => None,
+        }
     }
 
     /// Compares the digests of the files that are wanted.

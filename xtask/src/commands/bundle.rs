@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use streamlings_grade::supervise::Supervisor;
 use streamlings_grade::{Finding, diagnosis};
 
 use crate::bundle::archive::Files;
-use crate::bundle::{Content, FORMAT, MANIFEST, Manifest, Member, PROBE, PROGRAM, glibc};
+use crate::bundle::packed::Packed;
+use crate::bundle::{Content, FORMAT, MANIFEST, Manifest, Member, PROBE, PROGRAM, PROGRAMS, glibc};
 use crate::cli::BundleArguments;
 use crate::course::{Course, Exercise};
 use crate::exit::{Exit, UsageError};
@@ -41,17 +42,24 @@ pub fn run(root: &Path, arguments: &BundleArguments) -> anyhow::Result<Exit> {
         }
     }
     let whose = if arguments.solutions { Whose::Solution } else { Whose::Learner };
+    // Where the archive goes there is room for what goes into it.
+    let folder = arguments.output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let temporary = tempfile::tempdir_in(folder)
+        .with_context(|| format!("{} cannot be written", arguments.output.display()))?;
+    let mut packed = Packed::default();
     let (content, what) = match &arguments.submissions {
         Some(folder) => {
-            let content = of_class(&course, exercises, &class::folders(folder)?, &mut files)?;
-            (content, "submissions")
+            let packing =
+                Packing { files: &mut files, packed: &mut packed, folder: temporary.path() };
+            (of_class(&course, exercises, &class::folders(folder)?, packing)?, "submissions")
         }
         None => (of_checkout(&course, &exercises, whose, &mut files)?, "exercises"),
     };
-    let temporary = tempfile::tempdir()?;
     files.program(PROGRAM, &own_program(temporary.path())?);
     let needed: Vec<_> = files.programs().map(glibc::needed).collect::<Result<_, _>>()?;
-    let glibc = needed.into_iter().flatten().max().map(|version| version.to_string());
+    let glibc = needed.into_iter().flatten().chain(packed.glibc).max();
+    let glibc = glibc.map(|version| version.to_string());
     files.text("README.txt", readme(glibc.as_deref()));
     let manifest = Manifest {
         format: FORMAT,
@@ -92,10 +100,25 @@ fn of_checkout(
     for (exercise, part) in exercises.iter().zip(build_parts(course, exercises, whose)?) {
         let src = whose.package(exercise).folder.join("src");
         files.folder(&Path::new("course").join(&src), &course.root.join(&src))?;
-        let part = pack(part, format!("programs/{}", exercise.name), files);
+        let part = match part {
+            Part::Program(program) => {
+                let path = format!("{PROGRAMS}{}", exercise.name);
+                files.program(&path, &program);
+                Part::Program(path.into())
+            }
+            settled => settled,
+        };
         packed.insert(exercise.name.clone(), part);
     }
     Ok(Content::Own { whose, exercises: packed })
+}
+
+/// What a class is packed into.
+struct Packing<'a> {
+    files: &'a mut Files,
+    packed: &'a mut Packed,
+    /// For what has to be kept until the archive is written.
+    folder: &'a Path,
 }
 
 /// Packs what a class handed in. Equal sources are built once.
@@ -103,18 +126,18 @@ fn of_class(
     course: &Course,
     exercises: Vec<&Exercise>,
     folders: &[PathBuf],
-    files: &mut Files,
+    mut packing: Packing<'_>,
 ) -> anyhow::Result<Content> {
     let grading = Grading::prepare(course, exercises, Supervisor::default(), false)?;
     if let Some(probe) = grading.any_program() {
-        files.program(PROBE, probe);
+        packing.files.program(PROBE, probe);
     }
     let progress = Progress::start("building");
     progress.steps(folders.len());
     let mut built = HashMap::new();
     let mut submissions = Vec::new();
     for folder in folders {
-        let member = member(&grading, folder, &mut built, files, &progress);
+        let member = member(&grading, folder, &mut built, &mut packing, &progress);
         // As when they are graded: a fault of the grader's with one submission ends no other's.
         submissions.push(member.unwrap_or_else(|error| {
             let finding = Finding::new(diagnosis::SETUP_FAILED, format!("{error:#}"));
@@ -132,7 +155,8 @@ fn of_class(
         progress.step();
     }
     let cases = grading.exercises.iter().map(|e| (e.name.clone(), grading.cases(e).to_vec()));
-    Ok(Content::Class { cases: cases.collect(), submissions })
+    let deltas = std::mem::take(&mut packing.packed.deltas);
+    Ok(Content::Class { cases: cases.collect(), submissions, deltas })
 }
 
 /// Packs one submission; `built` has what was packed by the key of its sources.
@@ -140,7 +164,7 @@ fn member(
     grading: &Grading<'_>,
     folder: &Path,
     built: &mut HashMap<String, Part>,
-    files: &mut Files,
+    packing: &mut Packing<'_>,
     progress: &Progress,
 ) -> anyhow::Result<Member> {
     let handed_in = HandedIn::find(grading.course, folder)?;
@@ -154,13 +178,20 @@ fn member(
             Ok(sources) => {
                 room.put(grading.course, exercise, &sources)?;
                 let source = exercise.source();
-                files.folder(&folder.join(&source), &room.workspace().join(&source))?;
+                let packed = folder.join(&source);
+                packing.files.folder(&packed, &room.workspace().join(&source))?;
                 let key = sources.key(exercise);
                 match built.get(&key) {
                     Some(part) => part.clone(),
                     None => {
-                        let path = format!("programs/{}-{}", exercise.name, &key[..16]);
-                        let part = pack(grading.build(exercise, &room)?, path, files);
+                        let name = format!("{}-{}", exercise.name, &key[..16]);
+                        let Packing { files, packed, folder } = packing;
+                        let part = match grading.build(exercise, &room)? {
+                            Part::Program(program) => Part::Program(
+                                packed.pack(exercise, &name, &program, folder, files)?,
+                            ),
+                            settled => settled,
+                        };
                         built.insert(key, part.clone());
                         part
                     }
@@ -170,17 +201,6 @@ fn member(
         exercises.insert(exercise.name.clone(), part);
     }
     Ok(Member { name: handed_in.name, folder, ignored: handed_in.ignored, exercises })
-}
-
-/// Puts the program of a part into the bundle, at this path.
-fn pack(part: Part, path: String, files: &mut Files) -> Part {
-    match part {
-        Part::Program(program) => {
-            files.program(&path, &program);
-            Part::Program(path.into())
-        }
-        settled => settled,
-    }
 }
 
 /// How many exercises or submissions there are, and how many exercises have no program.

@@ -2,8 +2,10 @@
 //!
 //! Shells complete the command `cargo`, and the script that clap makes is for a command of our own. It
 //! is made for one that nobody types, and a few lines more pass `cargo xtask ...` on to it. zsh's own
-//! cargo completion calls `_cargo-xtask` without them. Exercises and diagnoses are offered by name, as this
-//! workspace has them.
+//! cargo completion calls `_cargo-xtask` without them. Exercises, their cases and diagnoses are offered by name,
+//! as this workspace has them.
+
+mod cases;
 
 use std::path::Path;
 
@@ -38,6 +40,10 @@ _streamlings_cargo() {
         COMP_WORDS=(cargo_xtask "${COMP_WORDS[@]:2}")
         COMP_CWORD=$((COMP_CWORD - 1))
         _cargo_xtask cargo_xtask "$2" "${COMP_WORDS[COMP_CWORD - 1]}"
+        # With `=`, that is a word of its own, or what is completed.
+        if [[ ${COMP_WORDS[1]} == trace && ${COMP_WORDS[*]:0:COMP_CWORD+1} =~ \ --case(\ |\ =|\ =\ )([^ =]*)$ ]]; then
+            COMPREPLY=($(compgen -W "$(_streamlings_cases "${COMP_WORDS[@]:2}")" -- "${BASH_REMATCH[2]}"))
+        fi
     elif [[ -n $_streamlings_before ]]; then
         "$_streamlings_before" "$@"
     fi
@@ -139,12 +145,16 @@ fn values_for_fish(command: &clap::Command) -> String {
 pub fn run(root: &Path, arguments: &CompletionsArguments) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     let name = command(arguments.shell);
-    let mut named = with_names(&Course::read(root)?).name(name);
+    let course = Course::read(root)?;
+    let mut named = with_names(&course).name(name);
     clap_complete::generate(arguments.shell, &mut named, name, &mut script);
-    let mut script = without_hidden(&named, &String::from_utf8_lossy(&script));
+    let script = without_hidden(&named, &String::from_utf8_lossy(&script));
+    let mut script = cases::add(arguments.shell, &script, &course);
     match arguments.shell {
         Shell::Bash => script += BASH,
         Shell::Fish => script = script + &values_for_fish(&named) + FISH,
+        // With two colons, zsh offers no option behind the first name.
+        Shell::Zsh => script = script.replace("\n'*::", "\n'*:"),
         _ => {}
     }
     text::print(&script)?;

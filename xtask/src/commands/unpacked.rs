@@ -1,7 +1,8 @@
 //! `./check` of a bundle: grades what lies beside this program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, ensure};
 use streamlings_grade::supervise::{Isolation, Supervisor, isolation};
@@ -10,7 +11,7 @@ use streamlings_trace::Device;
 
 use super::check;
 use crate::bundle::unpacked::Unpacked;
-use crate::bundle::{Content, Member, PROBE, PROGRAM};
+use crate::bundle::{Content, Member, PROBE, PROGRAM, PROGRAMS};
 use crate::cli::BundledCheck;
 use crate::course::{Course, Exercise};
 use crate::exit::{Exit, UsageError};
@@ -23,6 +24,24 @@ use crate::submission::disk;
 use crate::submission::room::Room;
 use crate::text::warn;
 
+/// The folders that are written while a class is graded.
+static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn folders() -> MutexGuard<'static, Vec<PathBuf>> {
+    FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes out what a grading has written beside its reports, when it is interrupted.
+pub fn interrupt() {
+    let folders = folders();
+    for folder in folders.iter() {
+        // A program may be put together right now, which gives the folder one file more.
+        let _gone = (0..10).any(|_| std::fs::remove_dir_all(folder).is_ok() || !folder.exists());
+    }
+    // From here on nothing is begun.
+    std::mem::forget(folders);
+}
+
 /// Grades what was asked for, and writes the report to standard output.
 ///
 /// # Errors
@@ -30,6 +49,10 @@ use crate::text::warn;
 pub fn run(folder: &Path, arguments: &BundledCheck) -> anyhow::Result<Exit> {
     report::check_files(&arguments.written.also)?;
     let bundle = Unpacked::open(folder)?;
+    if let [program, file] = &arguments.put_together[..] {
+        bundle.put_together(&program.to_string_lossy(), file)?;
+        return Ok(Exit::Success);
+    }
     let course = Course::read(&folder.join("course"))?;
     let points = arguments.points.as_ref().map(|file| Points::read(file, &course)).transpose()?;
     match &bundle.manifest.content {
@@ -40,22 +63,21 @@ pub fn run(folder: &Path, arguments: &BundledCheck) -> anyhow::Result<Exit> {
             let why = "this bundle holds no submissions, but the exercises of one checkout";
             ensure!(!of_class, UsageError(why.to_owned()));
             let selected = select(&course, &arguments.names, exercises)?;
-            let parts =
-                selected.into_iter().map(|(exercise, part)| (exercise, in_bundle(folder, part)));
+            let parts = selected.iter();
+            let parts = parts.map(|(exercise, part)| (*exercise, in_bundle(folder, part)));
             let parts: Vec<(&Exercise, Part)> = parts.collect();
-            verify(&bundle, parts.iter().map(|(_, part)| part))?;
+            verify(&bundle, selected.iter().map(|(_, part)| *part))?;
             let report = grade_parts(&course, &parts, *whose, &supervisor(&arguments.run));
             check::check_points(points.as_ref(), &report)?;
             check::tell(&course.root, &report, points.as_ref(), &arguments.written)
         }
-        Content::Class { cases, submissions } => {
+        Content::Class { cases, submissions, .. } => {
             let exercises = select(&course, &arguments.names, cases)?;
             let members = members(submissions, arguments)?;
             let parts = members.iter().flat_map(|member| {
                 exercises.iter().filter_map(|(exercise, _)| member.exercises.get(&exercise.name))
             });
-            let parts: Vec<Part> = parts.map(|part| in_bundle(folder, part)).collect();
-            verify(&bundle, &parts)?;
+            verify(&bundle, parts)?;
             let points = points.unwrap_or_default();
             for (exercise, cases) in &exercises {
                 points.check(&exercise.name, cases)?;
@@ -111,17 +133,19 @@ fn in_bundle(folder: &Path, part: &Part) -> Part {
 
 /// Sees to it that what is about to run, and what reports show, is what was packed.
 fn verify<'a>(bundle: &Unpacked, parts: impl IntoIterator<Item = &'a Part>) -> anyhow::Result<()> {
-    let programs: Vec<&Path> = parts
+    let programs: Vec<&str> = parts
         .into_iter()
         .filter_map(|part| match part {
-            Part::Program(path) => Some(path.as_path()),
+            Part::Program(path) => path.to_str(),
             Part::Settled(_) => None,
         })
         .collect();
+    let files: BTreeSet<&str> =
+        programs.iter().flat_map(|program| bundle.files_of(program)).collect();
     bundle.verify(|path| {
-        let is_program = path.starts_with("programs/") && path != PROBE;
+        let is_program = path.starts_with(PROGRAMS) && path != PROBE;
         // This program has come so far already.
-        path != PROGRAM && (!is_program || programs.contains(&bundle.folder.join(path).as_path()))
+        path != PROGRAM && (!is_program || files.contains(path))
     })
 }
 
@@ -150,8 +174,12 @@ fn grade_class(
         reports: reports.map(|folder| folder.join("*.txt")),
     };
     let rooms = tempfile::tempdir()?;
+    // Here programs can be run, since this one is; but it may not be possible to write.
+    let programs = tempfile::Builder::new().prefix("running-").tempdir_in(&bundle.folder);
+    let programs = programs.or_else(|_| tempfile::tempdir())?;
+    folders().extend([rooms.path().to_owned(), programs.path().to_owned()]);
     let class = Class {
-        folder: &bundle.folder,
+        bundle,
         course,
         exercises,
         supervisor,
@@ -159,6 +187,7 @@ fn grade_class(
         remarks,
         isolation,
         rooms: rooms.path(),
+        programs: programs.path(),
     };
     run.all(members, |member| {
         let report = class.grade(member);
@@ -182,7 +211,7 @@ fn own_name(member: &Member) -> String {
 
 /// What the submissions of a bundle have in common.
 struct Class<'a> {
-    folder: &'a Path,
+    bundle: &'a Unpacked,
     course: &'a Course,
     /// With their cases.
     exercises: &'a [(&'a Exercise, &'a Vec<String>)],
@@ -191,12 +220,14 @@ struct Class<'a> {
     remarks: Vec<String>,
     isolation: Isolation,
     rooms: &'a Path,
+    /// Where programs are that are about to run.
+    programs: &'a Path,
 }
 
 impl Class<'_> {
     /// Where the sources of a submission are.
     fn sources(&self, member: &Member) -> PathBuf {
-        self.folder.join(&member.folder)
+        self.bundle.folder.join(&member.folder)
     }
 
     fn grade(&self, member: &Member) -> Report {
@@ -230,11 +261,16 @@ impl Class<'_> {
     ) -> Result<Graded, String> {
         match member.exercises.get(&exercise.name) {
             Some(Part::Program(path)) => {
+                drop(folders());
                 let folder = self.rooms.join(own_name(member));
                 let room = Room::around(self.sources(member), folder)
                     .map_err(|error| format!("the scratch folder cannot be made: {error}"))?;
                 let supervisor = room.confine(&self.supervisor, self.device);
-                let program = self.folder.join(path);
+                // Two submissions may have the same program.
+                let own = tempfile::tempdir_in(self.programs)
+                    .map_err(|error| format!("a program cannot be put together: {error}"))?;
+                let program = self.bundle.program(&path.to_string_lossy(), own.path());
+                let program = program.map_err(|error| format!("{error:#}"))?;
                 Ok(Graded::run(exercise, cases, &program, &supervisor, disk::LIMIT, progress))
             }
             Some(Part::Settled(graded)) => Ok(graded.clone()),

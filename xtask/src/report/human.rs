@@ -4,16 +4,19 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
-use streamlings_grade::{Outcome, Verdict, diagnosis};
+use streamlings_grade::{At, Outcome, Verdict, diagnosis};
 use streamlings_trace::Device;
 
 use super::{CaseReport, ExerciseReport, Report, Submitted, snippet};
 use crate::criterion::State;
 use crate::grading::Whose;
-use crate::text::width;
+use crate::text::{counted, width};
 
 /// How many lines of a case's own output are shown: the first ones and the last ones.
 const OUTPUT_LINES: usize = 12;
+
+/// How many of rustc's warnings are shown.
+const WARNINGS: usize = 3;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -126,10 +129,32 @@ fn push_exercise(out: &mut String, root: &Path, exercise: &ExerciseReport) {
         let heading = format!("{} {}: {title}", exercise.label(), names.join(", "));
         line!(out, "{BOLD}{}{BOLD:#}", textwrap::fill(&heading, width()));
         line!(out, "{}", snippet::render(root, verdict));
-        for case in cases {
-            push_output(out, case);
+        let panicked = panicked_at(cases[0]).is_some();
+        for (index, case) in cases.iter().enumerate() {
+            match panicked && index > 0 {
+                true => push_same_panic(out, cases[0], case),
+                false => push_output(out, case, &case.output.text()),
+            }
         }
         line!(out);
+    }
+    push_warnings(out, exercise);
+}
+
+/// What rustc warns of may be the learner's mistake. Who has passed only hears how much it is.
+fn push_warnings(out: &mut String, exercise: &ExerciseReport) {
+    if exercise.warnings.is_empty() || !exercise.outcome.is_about_the_code() {
+        return;
+    }
+    let shown = if exercise.outcome == Outcome::Passed { 0 } else { WARNINGS };
+    for warning in exercise.warnings.iter().take(shown) {
+        line!(out, "{}\n", warning.trim_end());
+    }
+    let left = exercise.warnings.len().saturating_sub(shown);
+    if left > 0 {
+        let what = counted(left, if shown > 0 { "more warning" } else { "warning" });
+        let text = format!("rustc has {what}: see `cargo check -p {}`", exercise.name);
+        line!(out, "{DIM}{}{DIM:#}\n", textwrap::fill(&text, width()));
     }
 }
 
@@ -144,7 +169,29 @@ fn is_left_out(case: &CaseReport) -> bool {
     case.optional && case.verdict.outcome == Outcome::NotDone
 }
 
-/// The cases that did not pass; those that say the same come together.
+/// The line where the code panicked, if it did.
+fn panicked_at(case: &CaseReport) -> Option<&At> {
+    let panicked = case.verdict.diagnosis.as_deref() == Some(diagnosis::PANICKED.code);
+    case.verdict.at().filter(|_| panicked)
+}
+
+/// A case that panicked where the `first` did, whose report and backtrace are above.
+fn push_same_panic(out: &mut String, first: &CaseReport, case: &CaseReport) {
+    // What std says of a panic, and a backtrace, stand behind what the code wrote before.
+    let text = case.output.text();
+    let before = text.find("\nthread '").map_or("", |at| &text[..at]);
+    push_output(out, case, before);
+    let Verdict { case: name, message, .. } = &case.verdict;
+    let but = match *message == first.verdict.message {
+        true => String::new(),
+        false => format!(": {message}"),
+    };
+    let seed = case.ran.map_or(String::new(), |(_, seed)| format!(" (with --seed {seed})"));
+    let said = format!("{name} panicked at the same line{seed}{but}");
+    line!(out, "{DIM}{}{DIM:#}", textwrap::fill(&said, width()));
+}
+
+/// The cases that did not pass; those that say the same, or panic at the same line, come together.
 fn alike(cases: &[CaseReport]) -> Vec<Vec<&CaseReport>> {
     let mut groups: Vec<Vec<&CaseReport>> = Vec::new();
     let not_passed = |case: &&CaseReport| case.verdict.outcome != Outcome::Passed;
@@ -153,7 +200,11 @@ fn alike(cases: &[CaseReport]) -> Vec<Vec<&CaseReport>> {
             let Verdict { diagnosis, message, spots, notes, .. } = case.verdict.clone();
             (diagnosis, message, spots, notes)
         };
-        match groups.iter_mut().find(|group| says(group[0]) == says(case)) {
+        let is_alike = |first: &CaseReport| {
+            let panicked = panicked_at(first);
+            says(first) == says(case) || (panicked.is_some() && panicked == panicked_at(case))
+        };
+        match groups.iter_mut().find(|group| is_alike(group[0])) {
             Some(group) => group.push(case),
             None => groups.push(vec![case]),
         }
@@ -188,12 +239,11 @@ fn push_not_built(out: &mut String, root: &Path, exercise: &ExerciseReport, rust
     }
 }
 
-fn push_output(out: &mut String, case: &CaseReport) {
+fn push_output(out: &mut String, case: &CaseReport, text: &str) {
     // What `todo!()` prints has been said.
     if case.verdict.diagnosis.as_deref() == Some(diagnosis::NOT_DONE.code) {
         return;
     }
-    let text = case.output.text();
     let lines: Vec<&str> = text.lines().collect();
     if lines.is_empty() {
         return;
@@ -207,7 +257,7 @@ fn push_output(out: &mut String, case: &CaseReport) {
     let mut push = |text: &str| {
         // Cut, not wrapped: it is the learner's own.
         let shown: String = text.chars().take(width() - 4).collect();
-        line!(out, "{DIM}  | {shown}{DIM:#}");
+        line!(out, "{DIM}{}{DIM:#}", format!("  | {shown}").trim_end());
     };
     head.iter().for_each(|line| push(line));
     if !tail.is_empty() {
@@ -302,198 +352,4 @@ fn push_summary(out: &mut String, report: &Report) {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::PathBuf;
-
-    use streamlings_grade::supervise::Captured;
-    use streamlings_grade::{At, Figure, Finding};
-    use streamlings_trace::DeviceKind;
-
-    use super::*;
-    use crate::criterion;
-    use crate::text::WIDTH;
-
-    const SOURCE: &str = "\
-//! The learner's file.
-
-pub fn enqueue_and_wait(gpu: &Gpu) -> Result<Times, DriverError> {
-    launch(gpu)?;
-    gpu.stream.synchronize()?;
-    let launched = began.elapsed();
-}
-";
-
-    fn figure(what: &str, value: f64, unit: &str) -> Figure {
-        Figure { what: what.to_owned(), value, unit: unit.to_owned() }
-    }
-
-    fn case(verdict: Verdict, output: &str) -> CaseReport {
-        let mut captured = Captured::default();
-        captured.push(output.as_bytes());
-        CaseReport { verdict, output: captured, ran: Some((0.1, 7)), optional: false }
-    }
-
-    fn exercise(number: u32, name: &str, cases: Vec<CaseReport>) -> ExerciseReport {
-        ExerciseReport {
-            number,
-            name: name.to_owned(),
-            title: "what it teaches".to_owned(),
-            folder: PathBuf::from(format!("exercises/{number:02}_{name}")),
-            outcome: Outcome::of_cases(CaseReport::required(&cases)),
-            cases,
-            rustc: None,
-        }
-    }
-
-    const COURSE: &[&str] = &["async_launch", "event_timing", "accidental_syncs"];
-
-    fn render_all(exercises: Vec<ExerciseReport>, kind: DeviceKind) -> String {
-        render_in(COURSE, exercises, kind)
-    }
-
-    fn render_in(course: &[&str], exercises: Vec<ExerciseReport>, kind: DeviceKind) -> String {
-        let root = tempfile::tempdir().expect("a temporary folder");
-        let folder = root.path().join("exercises/01_async_launch/src");
-        std::fs::create_dir_all(&folder).expect("it can be made");
-        std::fs::write(folder.join("lib.rs"), SOURCE).expect("it can be written");
-        let name = match kind {
-            DeviceKind::Gpu => "NVIDIA H200",
-            DeviceKind::Emulated => "emulated device (no GPU)",
-        };
-        let device = Some(Device { kind, name: name.to_owned() });
-        let criterion = criterion::of(Whose::Learner, course, &exercises, device.as_ref());
-        let report = Report {
-            device,
-            remarks: Vec::new(),
-            exercises,
-            criterion,
-            whose: Whose::Learner,
-            total: 7,
-            submission: None,
-            next: None,
-        };
-        let text = render(root.path(), &report);
-        let plain = anstream::adapter::strip_str(&text).to_string();
-        for line in plain.lines() {
-            assert!(line.chars().count() <= WIDTH, "too long: {line}");
-            assert_eq!(line, line.trim_end(), "it ends in blanks");
-        }
-        plain
-    }
-
-    fn at(line: u32) -> At {
-        At::new("exercises/01_async_launch/src/lib.rs", line)
-    }
-
-    #[test]
-    fn a_finding_shows_its_line_the_rule_and_what_next() {
-        let message = "the first reading says 17.663 ms, and the launch itself took 0.013 ms";
-        let finding = Finding::new(diagnosis::BLOCKED_BEFORE_FIRST_READING, message)
-            .at(at(5), "held the host for 17.648 ms")
-            .at(at(4), "launched here")
-            .note("synchronizing a stream waits until all its work is over");
-        let mut blocked = Verdict::failed("enqueue_and_wait", finding);
-        blocked.figures = vec![
-            figure("launch came back after", 17.663, "ms"),
-            figure("work was done after", 17.7, "ms"),
-            figure("a third one", 0.001, "ms"),
-        ];
-        let cases = vec![case(blocked, ""), case(Verdict::passed("overlap_host_work"), "")];
-        let exercise = exercise(1, "async_launch", cases);
-        insta::assert_snapshot!(render_all(vec![exercise], DeviceKind::Emulated));
-    }
-
-    #[test]
-    fn a_crash_shows_the_output() {
-        let finding = Finding::new(diagnosis::CRASHED, "the process died of SIGSEGV");
-        let output: String = (1..=20).map(|line| format!("line {line}\n")).collect();
-        let crashed = case(Verdict::failed("enqueue_and_wait", finding), &output);
-        let finding = Finding::new(diagnosis::NOT_DONE, "the code says that it is not written yet")
-            .at(at(400), "a line that is not there any more");
-        let undone = case(Verdict::failed("overlap_host_work", finding), "panicked at todo!()");
-        let exercise = exercise(1, "async_launch", vec![crashed, undone]);
-        insta::assert_snapshot!(render_all(vec![exercise], DeviceKind::Gpu));
-    }
-
-    #[test]
-    fn an_exercise_passes_without_its_optional_cases() {
-        let undone = || Finding::new(diagnosis::NOT_DONE, "the code says so itself").at(at(5), "");
-        let optional = |verdict| CaseReport { optional: true, ..case(verdict, "panicked") };
-        let wrong = Finding::new(diagnosis::WRONG_VALUE, "element 3 is 1, and has to be 2");
-        let exercise = exercise(
-            3,
-            "pinned_copies",
-            vec![
-                case(Verdict::passed("upload"), ""),
-                optional(Verdict::passed("upload_cust")),
-                optional(Verdict::failed("download_cust", undone())),
-                optional(Verdict::failed("other_cust", wrong)),
-            ],
-        );
-        assert_eq!(exercise.outcome, Outcome::Passed);
-        insta::assert_snapshot!(render_all(vec![exercise], DeviceKind::Emulated));
-    }
-
-    #[test]
-    fn what_does_not_compile_shows_what_rustc_said() {
-        let finding =
-            Finding::new(diagnosis::DOES_NOT_COMPILE, "rustc: mismatched types").at(at(4), "");
-        let verdict = Verdict::failed("enqueue_and_wait", finding);
-        let mut exercise = exercise(1, "async_launch", vec![CaseReport::not_run(verdict)]);
-        exercise.rustc = Some("error[E0308]: mismatched types\n --> and so on\n\n".to_owned());
-        insta::assert_snapshot!(render_all(vec![exercise], DeviceKind::Emulated));
-    }
-
-    #[test]
-    fn cases_that_say_the_same_are_told_once() {
-        let finding = || {
-            Finding::new(diagnosis::NO_DEVICE, "this machine has no NVIDIA GPU")
-                .note("use --device emulated")
-        };
-        let case_of = |name: &str| case(Verdict::failed(name, finding()), "");
-        let exercise = exercise(1, "async_launch", vec![case_of("first"), case_of("second")]);
-        insta::assert_snapshot!(render_all(vec![exercise], DeviceKind::Gpu));
-    }
-
-    #[test]
-    fn the_criterion_is_met_only_on_a_gpu_and_with_all_its_parts() {
-        let solved = || {
-            let mut gap = Verdict::passed("two_way");
-            gap.figures = vec![
-                figure("event time", 0.36, "ms"),
-                figure("bare clock", 0.0037, "ms"),
-                figure("gap", 97.0, "times"),
-            ];
-            let mut snippets = Verdict::passed("snippets");
-            snippets.figures = vec![figure("snippets marked right", 20.0, "of 20")];
-            vec![
-                exercise(2, "event_timing", vec![case(gap, "")]),
-                exercise(6, "accidental_syncs", vec![case(snippets, "")]),
-            ]
-        };
-        let last_lines = |text: String| {
-            let from = text.find("Device:").expect("the device is named");
-            text[from..].to_owned()
-        };
-        insta::assert_snapshot!("met_on_a_gpu", last_lines(render_all(solved(), DeviceKind::Gpu)));
-        insta::assert_snapshot!(
-            "met_on_the_emulated_device",
-            last_lines(render_all(solved(), DeviceKind::Emulated))
-        );
-        // The snippets count by themselves, and have to be all right.
-        let mut half = solved();
-        let finding = Finding::new(diagnosis::HIDDEN_SYNC, "1 line holds the host");
-        half[1].cases.push(case(Verdict::failed("train_loop", finding), ""));
-        half[1].outcome = Outcome::Blocked;
-        let only_snippets = last_lines(render_all(half.clone(), DeviceKind::Gpu));
-        assert!(only_snippets.contains("Completion criterion: met\n"), "{only_snippets}");
-        let finding = Finding::new(diagnosis::SYNC_NOT_MARKED, "18 of 20 are marked right");
-        half[1].cases[0].verdict = Verdict {
-            figures: vec![figure("snippets marked right", 18.0, "of 20")],
-            ..Verdict::failed("snippets", finding)
-        };
-        insta::assert_snapshot!("not_met", last_lines(render_all(half, DeviceKind::Gpu)));
-        let without_06 = render_in(&COURSE[..2], solved()[..1].to_vec(), DeviceKind::Emulated);
-        insta::assert_snapshot!("met_as_far_as_this_version_goes", last_lines(without_06));
-    }
-}
+mod tests;

@@ -47,8 +47,13 @@ fn exercise(exercise: &ExerciseReport, points: Option<&Points>) -> Value {
             .iter()
             .map(|c| case(c, points.map(|points| points.of_case(&exercise.name, c))))
             .collect::<Vec<_>>(),
-        "rustc": exercise.rustc.as_deref().map(|text| anstream::adapter::strip_str(text).to_string()),
+        "rustc": exercise.rustc.as_deref().map(plain),
+        "warnings": exercise.warnings.iter().map(|text| plain(text)).collect::<Vec<_>>(),
     })
+}
+
+fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
 }
 
 fn case(case: &CaseReport, points: Option<Score>) -> Value {

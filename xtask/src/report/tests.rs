@@ -44,6 +44,7 @@ fn exercise(number: u32, name: &str, cases: Vec<CaseReport>) -> ExerciseReport {
         outcome: Outcome::of_cases(CaseReport::required(&cases)),
         cases,
         rustc: None,
+        warnings: Vec::new(),
     }
 }
 

@@ -1,10 +1,11 @@
 //! The picture as one page of HTML that fetches nothing.
 //!
 //! Bars are buttons, placed in per cent of the canvas: zooming only makes that wider. The page's script
-//! adds zoom, keys and the details of a bar, which it takes from the table of all bars.
+//! adds zoom, keys and the details of a bar, which it takes from the table of all bars, and cuts time out by
+//! placing everything anew.
 
 use super::model::{Bar, Kind, Place, Timeline};
-use super::{Picture, Run, bytes, compare, ticks, time};
+use super::{Picture, Run, bytes, compare, focus, ticks, time};
 
 /// Everything that comes from a trace goes through here.
 fn escaped(text: &str) -> String {
@@ -33,8 +34,10 @@ pub fn page(picture: &Picture) -> String {
     body += TOOLS;
     body += &format!(
         "<div class=\"scroll\" id=\"scroll\"><div class=\"canvas\" id=\"canvas\" \
-         data-start=\"{}\" data-end=\"{}\">\n",
-        scale.start, scale.end
+         data-start=\"{}\" data-end=\"{}\" data-part=\"{}\">\n",
+        scale.start,
+        scale.end,
+        part(picture, &scale)
     );
     for (number, run) in picture.runs.iter().enumerate() {
         body += &chart(run, number, &scale);
@@ -68,7 +71,22 @@ const HOW: &str = "Pick a bar to see its line, stream, bytes and times. In the p
 const TOOLS: &str = "<div class=\"tools\" id=\"tools\" role=\"group\" aria-label=\"Zoom\" hidden>\
     <button type=\"button\" id=\"out\" aria-label=\"Zoom out\">&minus;</button>\
     <button type=\"button\" id=\"in\" aria-label=\"Zoom in\">+</button>\
-    <button type=\"button\" id=\"fit\">Show all</button></div>\n";
+    <button type=\"button\" id=\"fit\">Show all</button>\
+    <button type=\"button\" id=\"part\">Show your part</button>\
+    <span id=\"cut\" role=\"status\"></span></div>\n";
+
+/// For the script: the stretches that are shown first, each with its place in the whole and its place if others
+/// are cut out, in per cent, and how much time is cut.
+fn part(picture: &Picture, scale: &Scale) -> String {
+    let stretches = focus::stretches(picture, (scale.start, scale.end));
+    let places = focus::places(&stretches);
+    let parts = stretches.iter().zip(places).map(|(stretch, (from, to))| {
+        let cut = if stretch.cut { time(stretch.to - stretch.from) } else { String::new() };
+        let (whole_from, whole_to) = (scale.at(stretch.from), scale.at(stretch.to));
+        format!("[{whole_from:.7},{whole_to:.7},{from:.5},{to:.5},&quot;{cut}&quot;]")
+    });
+    format!("[{}]", parts.collect::<Vec<_>>().join(","))
+}
 
 /// Where times are, in per cent of the canvas.
 struct Scale {

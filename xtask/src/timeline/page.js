@@ -1,5 +1,5 @@
 "use strict";
-// Zoom, keys, and the details of a bar. Without it the picture and its tables stand as they are.
+// Zoom, cuts, keys, and the details of a bar. Without it the picture and its tables stand as they are.
 (() => {
   const by = (id) => document.getElementById(id);
   const canvas = by("canvas"), scroll = by("scroll"), details = by("details");
@@ -7,6 +7,53 @@
   const [start, end] = [Number(canvas.dataset.start), Number(canvas.dataset.end)];
   let zoom = 1;
   let picked = null;
+
+  // Stretches of the picture: where each is in the whole, and where it is shown, in per cent; and how much time
+  // it is, if it is cut out.
+  const CUT = "Cut out: time in which only the grader's own work ran. The key 0 shows all, and 1 this.";
+  const all = [[0, 100, 0, 100, ""]], part = JSON.parse(canvas.dataset.part);
+  let view = all;
+  const moved = (at, from, to) => {
+    const stretch = view.find((one) => at <= one[from + 1]) ?? view.at(-1);
+    const share = (at - stretch[from]) / (stretch[from + 1] - stretch[from]);
+    return stretch[to] + share * (stretch[to + 1] - stretch[to]);
+  };
+  const shown = (at) => moved(at, 0, 2);
+  const unshown = (at) => moved(at, 2, 0);
+
+  const placed = [...canvas.querySelectorAll(".bar, .band, .head")].map((one) => {
+    const left = parseFloat(one.style.left);
+    return [one, left, left + parseFloat(one.style.width)];
+  });
+  const lines = [...canvas.querySelectorAll("line")].map((one) => [one, one.x1.baseVal.value, one.x2.baseVal.value]);
+
+  function show(wanted) {
+    view = wanted;
+    for (const [one, left, right] of placed) {
+      one.style.left = `${shown(left)}%`;
+      if (!isNaN(right)) one.style.width = `${shown(right) - shown(left)}%`;
+    }
+    for (const [one, x1, x2] of lines) {
+      one.setAttribute("x1", shown(x1));
+      one.setAttribute("x2", shown(x2));
+    }
+    canvas.querySelectorAll(".cutout").forEach((one) => one.remove());
+    for (const [, , from, to, cut] of view) {
+      if (cut === "") continue;
+      for (const chart of canvas.querySelectorAll(".lanes")) {
+        const gap = document.createElement("div");
+        gap.className = "cutout";
+        gap.style.left = `${from}%`;
+        gap.style.width = `${to - from}%`;
+        gap.textContent = cut;
+        chart.append(gap);
+      }
+    }
+    by("part").hidden = part.length === 0;
+    by("part").ariaPressed = String(view === part);
+    by("cut").textContent = view === part ? CUT : "";
+    zoomTo(1);
+  }
 
   const middle = (bar) => parseFloat(bar.style.left) + parseFloat(bar.style.width) / 2;
 
@@ -22,21 +69,27 @@
 
   function ticks() {
     const room = Math.max(2, Math.floor(scroll.clientWidth / 110));
+    const at = (share) => start + (share / 100) * (end - start);
+    const kept = view.filter((one) => one[4] === "");
+    // How much time a screen shows.
+    const span = kept.reduce((sum, one) => sum + at(one[1]) - at(one[0]), 0) / zoom;
     let step = 1;
-    while (step < (end - start) / zoom / room) step *= String(step)[0] === "2" ? 2.5 : 2;
+    while (step < span / room) step *= String(step)[0] === "2" ? 2.5 : 2;
     // Those in sight, and a screen's width on either side.
-    const shown = (end - start) / zoom;
-    const from = start + (scroll.scrollLeft / canvas.clientWidth) * (end - start) - shown;
-    const to = Math.min(end, from + 3 * shown);
+    const screen = 100 / zoom, left = (scroll.scrollLeft / canvas.clientWidth) * 100;
+    const from = at(unshown(Math.max(0, left - screen))), to = at(unshown(Math.min(100, left + 2 * screen)));
     for (const axis of document.querySelectorAll(".axis")) {
       axis.replaceChildren();
-      for (let at = Math.ceil(Math.max(start, from) / step) * step; at <= to; at += step) {
-        const tick = document.createElement("i");
-        tick.style.left = `${((at - start) / (end - start)) * 100}%`;
-        tick.textContent = time(at);
-        axis.append(tick);
-        // Where there is no room for it on its right.
-        if (tick.offsetLeft + tick.offsetWidth > axis.clientWidth) tick.className = "last";
+      for (const [first, last] of kept) {
+        const until = Math.min(to, at(last));
+        for (let now = Math.ceil(Math.max(from, at(first)) / step) * step; now <= until; now += step) {
+          const tick = document.createElement("i");
+          tick.style.left = `${shown(((now - start) / (end - start)) * 100)}%`;
+          tick.textContent = time(now);
+          axis.append(tick);
+          // Where there is no room for it on its right.
+          if (tick.offsetLeft + tick.offsetWidth > axis.clientWidth) tick.className = "last";
+        }
       }
     }
   }
@@ -125,7 +178,8 @@
     "+": () => zoomTo(zoom * 2),
     "=": () => zoomTo(zoom * 2),
     "-": () => zoomTo(zoom / 2),
-    "0": () => zoomTo(1),
+    "0": () => show(all),
+    "1": () => { if (part.length > 0) show(part); },
   };
   canvas.addEventListener("keydown", (event) => {
     const does = keys[event.key];
@@ -144,7 +198,8 @@
   });
   by("in").addEventListener("click", () => zoomTo(zoom * 2));
   by("out").addEventListener("click", () => zoomTo(zoom / 2));
-  by("fit").addEventListener("click", () => zoomTo(1));
+  by("fit").addEventListener("click", () => show(all));
+  by("part").addEventListener("click", () => show(part));
   let waiting = false;
   scroll.addEventListener("scroll", () => {
     if (waiting) return;
@@ -156,5 +211,5 @@
   by("tools").hidden = false;
   const first = lanes.find((lane) => lane.length > 0)?.[0];
   if (first) first.tabIndex = 0;
-  ticks();
+  show(part.length > 0 ? part : all);
 })();

@@ -1,11 +1,14 @@
 //! `cargo xtask bundle`, and `./check` of what it packs.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::terminal::wait_until;
 use crate::workspace::{RIGHT, complaint, workspace, write, xtask};
 
 const WRONG: &[u8] = b"//! An answer.\npub fn answer() -> u32 {\n    41\n}\n";
@@ -33,14 +36,17 @@ impl Unpacked {
     /// Runs `./check` where nothing of a toolchain can be found.
     fn check(&self, arguments: &[&str]) -> Output {
         let elsewhere = tempfile::tempdir().expect("a temporary folder");
-        Command::new(self.path("check"))
-            .args(arguments)
+        self.command(elsewhere.path()).args(arguments).output().expect("it runs")
+    }
+
+    fn command(&self, elsewhere: &Path) -> Command {
+        let mut command = Command::new(self.path("check"));
+        command
             .env_clear()
             .env("PATH", "")
-            .env("HOME", elsewhere.path().join("none"))
-            .current_dir(elsewhere.path())
-            .output()
-            .expect("it runs")
+            .env("HOME", elsewhere.join("none"))
+            .current_dir(elsewhere);
+        command
     }
 
     fn complaint(&self, arguments: &[&str]) -> (Option<i32>, String) {
@@ -170,9 +176,9 @@ fn a_bundle_that_is_not_whole_is_refused() {
         .expect("it can be written");
     refused("manifest.json is damaged");
     let later = String::from_utf8(manifest).expect("it is UTF-8");
-    let later = later.replacen("\"format\": 1", "\"format\": 2", 1);
+    let later = later.replacen("\"format\": 2", "\"format\": 3", 1);
     std::fs::write(unpacked.path("manifest.json"), later).expect("it can be written");
-    refused("this bundle has format 2");
+    refused("this bundle has format 3");
     std::fs::remove_file(unpacked.path("manifest.json")).expect("it can be removed");
     refused("manifest.json cannot be read: unpack the archive again");
 }
@@ -266,6 +272,94 @@ fn a_class_is_graded_from_a_bundle() {
 
     let (code, said) = unpacked.complaint(&["--submission", "dan"]);
     assert_eq!(code, Some(2), "{said}");
+}
+
+/// The names in a folder that begin with this.
+fn names(folder: &Path, begin: &str) -> Vec<String> {
+    let entries = folder.read_dir().expect("it is there").flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with(begin)).collect()
+}
+
+#[test]
+fn programs_that_are_nearly_alike_are_packed_once() {
+    let course = workspace(["exercises"], &[("one", WRONG)]);
+    let class = tempfile::tempdir().expect("a temporary folder");
+    let sources =
+        [("ada", RIGHT), ("ben", WRONG), ("cy", b"//! None.\npub fn answer() -> u32 { 7 }\n")];
+    for (name, source) in sources {
+        write(class.path(), &format!("{name}/one/src/lib.rs"), source);
+    }
+    let folder = class.path().to_str().expect("it is UTF-8");
+    let (_kept, archive) = bundle(course.path(), &["--submissions", folder]);
+    let (_kept_too, again) = bundle(course.path(), &["--submissions", folder]);
+    let read = |path: &Path| std::fs::read(path).expect("it is there");
+    assert!(read(&archive) == read(&again), "the same class makes another archive");
+    let unpacked = Unpacked::of(&archive);
+    let programs = unpacked.path("programs");
+    let all = names(&programs, "one-");
+    let (deltas, whole): (Vec<_>, Vec<_>) = all.iter().partition(|name| name.ends_with(".delta"));
+    let (&[base], &[delta, _]) = (&whole[..], &deltas[..]) else { panic!("{all:?}") };
+    let size = |name: &str| programs.join(name).metadata().expect("it is there").len();
+    assert!(size(delta) * 10 < size(base), "{} against {}", size(delta), size(base));
+
+    let outcomes = |arguments: &[&str]| {
+        let there = unpacked.check(&[&["--format", "csv"], arguments].concat());
+        assert_eq!(there.status.code(), Some(0), "{there:?}");
+        let text = String::from_utf8(there.stdout).expect("it is UTF-8");
+        let cells =
+            text.lines().skip(1).map(|row| row.split(',').take(2).collect::<Vec<_>>().join(" "));
+        cells.collect::<Vec<_>>()
+    };
+    assert_eq!(outcomes(&["--jobs", "3"]), ["ada passed", "ben wrong", "cy wrong"]);
+    assert_eq!(outcomes(&["--submission", "cy"]), ["cy wrong"]);
+    // What was put together for that is gone.
+    assert_eq!(names(&unpacked.path(""), "running-"), [""; 0]);
+    assert_eq!(names(&programs, "one-").len(), 3);
+
+    for name in [base, delta] {
+        let mut bytes = read(&programs.join(name));
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(programs.join(name), &bytes).expect("it can be written");
+        let (code, said) = unpacked.complaint(&[]);
+        assert_eq!(code, Some(5), "{said}");
+        assert!(said.contains(&format!("programs/{name} is damaged")), "{said}");
+        bytes[middle] ^= 1;
+        std::fs::write(programs.join(name), &bytes).expect("it can be written");
+    }
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_in_a_bundle() {
+    let course = workspace(["exercises"], &[("one", WRONG)]);
+    let class = tempfile::tempdir().expect("a temporary folder");
+    let endless = b"//! Endless.\npub fn answer() -> u32 {\n    loop {}\n}\n";
+    for (name, source) in [("ada", RIGHT), ("ben", endless)] {
+        write(class.path(), &format!("{name}/one/src/lib.rs"), source);
+    }
+    let folder = class.path().to_str().expect("it is UTF-8");
+    let (_kept, archive) = bundle(course.path(), &["--submissions", folder]);
+    let unpacked = Unpacked::of(&archive);
+    let scratch = tempfile::tempdir().expect("a temporary folder");
+    let mut check = unpacked.command(scratch.path());
+    let mut check = check
+        .args(["--submission", "ben"])
+        .env("TMPDIR", scratch.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it runs");
+    // Ben's program is put together in a folder of its own.
+    let inside = unpacked.path("");
+    let is_there = || {
+        let folders = names(&inside, "running-");
+        folders.iter().any(|folder| !names(&inside.join(folder), "").is_empty())
+    };
+    assert!(wait_until(is_there), "nothing is put together");
+    kill(Pid::from_raw(check.id().cast_signed()), Signal::SIGINT).expect("it runs");
+    assert_eq!(check.wait().expect("it ends").code(), Some(130));
+    assert_eq!(names(&inside, "running-"), [""; 0]);
+    assert_eq!(names(scratch.path(), ""), [""; 0]);
 }
 
 #[test]

@@ -208,3 +208,23 @@ fn a_report_that_cannot_be_written_is_refused_before_anything_is_graded() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("there is no folder nowhere"), "{said}");
 }
+
+#[test]
+fn what_rustc_warns_of_in_the_learners_file_is_shown_each_time() {
+    let wrong =
+        b"//! An answer.\npub fn answer() -> u32 {\n    \"42\".parse::<u32>();\n    41\n}\n";
+    let root = workspace::workspace(["exercises"], &[("sum", wrong)]);
+    let grade = root.path().join("exercises/01_sum/tests/grade.rs");
+    let cases = std::fs::read_to_string(&grade).expect("it is there") + "fn never_called() {}\n";
+    std::fs::write(&grade, cases).expect("it can be written");
+    // The second time, as `watch` asks, nothing is built.
+    for arguments in [&["check", "1"][..], &["check", "1", "--findings-only"]] {
+        let text = workspace::said(root.path(), arguments).0;
+        assert!(text.contains("\nwarning: unused `Result` that must be used\n"), "{text}");
+        assert!(text.contains("exercises/01_sum/src/lib.rs:3:5\n"), "{text}");
+        assert_eq!(text.matches("warning").count(), 1, "{text}");
+    }
+    let json = document(&xtask(root.path(), &["check", "1", "--format", "json"]));
+    let [warning] = array(&json["exercises"][0]["warnings"]) else { panic!("{json}") };
+    assert!(warning.as_str().is_some_and(|text| text.starts_with("warning: unused `Result`")));
+}

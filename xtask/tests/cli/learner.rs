@@ -271,6 +271,98 @@ fn fish_completes_commands_options_and_names() {
     assert_eq!(formats, "junit\tJUnit XML\n");
 }
 
+/// Command lines up to the value of `--case`, and which cases are offered.
+const CASES: [(&str, &str); 6] = [
+    ("cargo xtask trace 2 --case ", "three four"),
+    ("cargo xtask trace --seed 2 product --open --case t", "three"),
+    ("cargo xtask trace exercises/01_sum/src/lib.rs --case ", "one two"),
+    ("cargo xtask trace --seed=2 --solutions 1 --case ", "one two"),
+    ("cargo xtask trace --case ", "one two three four"),
+    ("cargo xtask trace 01_sum --case=t", "two"),
+];
+
+fn course_with_cases() -> tempfile::TempDir {
+    let root = workspace(["exercises"], &[("sum", RIGHT), ("product", RIGHT)]);
+    for (folder, cases) in [("01_sum", ["one", "two"]), ("02_product", ["three", "four"])] {
+        let [first, second] = cases.map(|case| format!("{{case='{case}',diagnosis='hung'}}"));
+        let text = format!("title = 'so'\nintended = [{first}, {second}]\n");
+        write(root.path(), &format!("exercises/{folder}/exercise.toml"), text.as_bytes());
+    }
+    root
+}
+
+/// What was offered, in the order of the course.
+fn offered(text: &str) -> String {
+    // Fish offers a whole word, with the option before its `=`.
+    let words = text.lines().map(|line| line.trim_start_matches("--case="));
+    let mut words: Vec<&str> = words.collect();
+    words
+        .sort_by_key(|word| ["one", "two", "three", "four"].iter().position(|known| known == word));
+    words.join(" ")
+}
+
+#[test]
+fn bash_completes_the_cases_of_the_exercise_on_the_line() {
+    let root = course_with_cases();
+    write(root.path(), "script", said(root.path(), &["completions", "bash"]).0.as_bytes());
+    for (line, cases) in CASES {
+        // As readline splits it.
+        let words = line.replace('=', " = ");
+        let words: Vec<&str> = words.split(' ').collect();
+        let [.., before, last] = words[..] else { panic!("{line}") };
+        let program = format!(
+            "source ./script; COMP_WORDS=({} '{last}'); COMP_CWORD={}; \
+             _streamlings_cargo cargo '{last}' '{before}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            words[..words.len() - 1].join(" "),
+            words.len() - 1,
+        );
+        let mut bash = Command::new("bash");
+        let output = bash.args(["--norc", "-c", &program]).current_dir(root.path()).output();
+        let output = output.expect("bash runs");
+        assert_eq!(offered(&String::from_utf8_lossy(&output.stdout)), cases, "{line}: {output:?}");
+    }
+}
+
+#[test]
+fn fish_completes_the_cases_of_the_exercise_on_the_line() {
+    let root = course_with_cases();
+    write(root.path(), "script.fish", said(root.path(), &["completions", "fish"]).0.as_bytes());
+    for (line, cases) in CASES {
+        let program = format!("source script.fish; complete -C '{line}'");
+        let mut fish = Command::new("fish");
+        let fish = fish.args(["--no-config", "-c", &program]).current_dir(root.path());
+        let Ok(output) = fish.output() else {
+            println!("skipped: there is no fish");
+            return;
+        };
+        assert_eq!(offered(&String::from_utf8_lossy(&output.stdout)), cases, "{line}: {output:?}");
+    }
+}
+
+#[test]
+fn zsh_completes_the_cases_of_the_exercise_on_the_line() {
+    let root = course_with_cases();
+    let script = said(root.path(), &["completions", "zsh"]).0;
+    assert_eq!(script.matches(":CASE:_streamlings_case'").count(), 1, "{script}");
+    write(root.path(), "script.zsh", script.as_bytes());
+    for (line, cases) in CASES {
+        let (words, begun) = line.rsplit_once([' ', '=']).expect("it has words");
+        // What zsh does of itself: it has the words behind the command, and drops what does not fit.
+        let program = format!(
+            "compdef() {{}}; compadd() {{ print -rl -- ${{(M)cases:#$begun*}} }}; source ./script.zsh; \
+             begun='{begun}'; words=({} '{begun}'); _streamlings_case",
+            words.trim_start_matches("cargo xtask ")
+        );
+        let mut zsh = Command::new("zsh");
+        let zsh = zsh.args(["-f", "-c", &program]).current_dir(root.path());
+        let Ok(output) = zsh.output() else {
+            println!("skipped: there is no zsh");
+            return;
+        };
+        assert_eq!(offered(&String::from_utf8_lossy(&output.stdout)), cases, "{line}: {output:?}");
+    }
+}
+
 #[test]
 fn zsh_is_offered_names_and_nothing_that_is_hidden() {
     let root = workspace(["exercises"], &[("sum", RIGHT)]);
@@ -278,6 +370,8 @@ fn zsh_is_offered_names_and_nothing_that_is_hidden() {
     assert_eq!(code, Some(0));
     assert!(script.starts_with("#compdef cargo-xtask\n"), "{script}");
     assert_eq!(script.matches("((sum\\:\"an answer\"").count(), 8);
+    // Options are offered behind a name, too.
+    assert!(script.contains("\n'*:names -- ") && !script.contains("\n'*::"), "{script}");
     for hidden in ["--workspace", "--findings-only"] {
         assert!(!script.contains(&format!("'{hidden}")), "{hidden} is offered");
     }

@@ -85,7 +85,8 @@ fn started(program: &Path) -> Result<Browser> {
 
 /// Pictures of every page in a folder.
 fn shots(browser: &mut Browser, folder: &Path) -> Result<()> {
-    for (name, trace) in [("everything", pages::everything()), ("long", pages::long())] {
+    let all = [pages::everything(), pages::long(), pages::behind_a_spin()];
+    for (name, trace) in ["everything", "long", "behind"].into_iter().zip(all) {
         pages::drawn(folder, name, &trace, 1)?;
     }
     let entries = folder.read_dir().map_err(|error| error.to_string())?;

@@ -128,6 +128,23 @@ pub fn everything() -> Trace {
     trace
 }
 
+/// Kernels of microseconds, one of which waits for the other, behind the grader's own of 10 ms.
+pub fn behind_a_spin() -> Trace {
+    let mut b = Builder::new();
+    let event = EventId(1);
+    b.no_line();
+    launch(&mut b, "spin", MAIN, AccessKind::Read, Some((2_000, 10_000_000)));
+    b.line(7);
+    launch(&mut b, "fill", MAIN, AccessKind::Write, Some((10_000_000, 10_004_000)));
+    b.line(8).call("cuEventCreate", Op::EventCreate { event, timing: false });
+    b.call("cuEventRecord", Op::EventRecord { event, stream: MAIN });
+    b.line(9).call("cuStreamWaitEvent", Op::StreamWait { event, stream: SIDE });
+    launch(&mut b, "sum", SIDE, AccessKind::Read, Some((10_005_000, 10_009_000)));
+    let mut trace = b.trace();
+    graders(&mut trace, "spin");
+    trace
+}
+
 /// Lets the grader have launched a kernel.
 fn graders(trace: &mut Trace, kernel: &str) {
     let id = StackId(10_000);

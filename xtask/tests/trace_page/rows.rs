@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::browser::{Browser, Page, Result};
-use crate::pages::{Drawn, drawn, everything, long};
+use crate::pages::{Drawn, behind_a_spin, drawn, everything, long};
 
 /// A row: its name, and its body, which has a folder of its own.
 pub type Row = (&'static str, fn(&mut Browser, &Path) -> Result<()>);
@@ -19,6 +19,7 @@ pub const ROWS: &[Row] = &[
     ("keys_reach_every_bar", keys_reach_every_bar),
     ("all_of_the_model_is_there", all_is_there),
     ("a_long_run_works_too", a_long_run),
+    ("the_graders_time_is_cut_out_at_first", the_graders_time_is_cut),
 ];
 
 const WIDTHS: [u32; 2] = [390, 1440];
@@ -60,7 +61,9 @@ fn nothing_is_fetched(browser: &mut Browser, folder: &Path) -> Result<()> {
 }
 
 fn it_fits(browser: &mut Browser, folder: &Path) -> Result<()> {
-    for (name, trace, times) in [("everything", everything(), 2), ("long", long(), 1)] {
+    for (name, trace, times) in
+        [("everything", everything(), 2), ("long", long(), 1), ("behind", behind_a_spin(), 2)]
+    {
         let file = drawn(folder, name, &trace, times)?.page;
         let mut page = browser.open(&file)?;
         for width in WIDTHS {
@@ -347,4 +350,69 @@ fn a_long_run(browser: &mut Browser, folder: &Path) -> Result<()> {
     )?;
     let at = page.evaluate(FOCUSED)?;
     expect(at["in_sight"] == true && at["details"] == true, || at.to_string())
+}
+
+/// How much of the picture the kernel `fill` takes; how many cuts there are (in both runs), and ticks, and ticks in cuts; how far
+/// the arrow's head is from the bar that waits; and which buttons and words stand above.
+const CUTS: &str = "(() => {
+    const box = (one) => one.getBoundingClientRect(), all = (what) => [...document.querySelectorAll(what)];
+    const fill = all('.bar').find((bar) => bar.ariaLabel.startsWith('kernel fill'));
+    const sum = all('.bar').find((bar) => bar.ariaLabel.startsWith('kernel sum'));
+    const cuts = all('.cutout').map(box), ticks = all('.axis i').map((tick) => box(tick).left);
+    return {
+        share: box(fill).width / document.getElementById('canvas').clientWidth,
+        cuts: cuts.length,
+        ticks: ticks.length,
+        lost: ticks.filter((at) => cuts.some((cut) => at > cut.left + 1 && at < cut.right - 1)).length,
+        aside: Math.abs(box(document.querySelector('.head')).left + 5 - box(sum).left),
+        button: document.getElementById('part').hidden ? null : document.getElementById('part').ariaPressed,
+        said: document.getElementById('cut').textContent,
+    };
+})()";
+
+fn the_graders_time_is_cut(browser: &mut Browser, folder: &Path) -> Result<()> {
+    let file = drawn(folder, "behind", &behind_a_spin(), 2)?.page;
+    let mut page = browser.open(&file)?;
+    for width in WIDTHS {
+        page.look(width, "light")?;
+        for step in ["void 0", "document.getElementById('part').click()", "press 1"] {
+            match step.strip_prefix("press ") {
+                Some(key) => page.press(key)?,
+                None => drop(page.evaluate(step)?),
+            }
+            let first = page.evaluate(CUTS)?;
+            let share = first["share"].as_f64().unwrap_or_default();
+            expect(share > 0.05 && first["cuts"] == 2, || format!("{width}, {step}: {first}"))?;
+            let ticks = first["ticks"].as_u64().unwrap_or_default();
+            expect(ticks >= 4 && first["lost"] == 0, || format!("{width}, {step}: {first}"))?;
+            let aside = first["aside"].as_f64();
+            expect(aside.is_some_and(|pixels| pixels < 1.5), || format!("{width}: {first}"))?;
+            let said = text(&first["said"]);
+            expect(first["button"] == "true" && said.contains("only the grader's own"), || {
+                format!("{width}, {step}: {first}")
+            })?;
+
+            // Everything, by the button and by the key.
+            match step {
+                "void 0" => drop(page.evaluate("document.getElementById('fit').click()")?),
+                _ => {
+                    page.evaluate("document.querySelector('.bar').focus()")?;
+                    page.press("0")?;
+                }
+            }
+            let whole = page.evaluate(CUTS)?;
+            let small = whole["share"].as_f64().is_some_and(|share| share < 0.01);
+            let said = text(&whole["said"]);
+            expect(
+                small && whole["cuts"] == 0 && whole["button"] == "false" && said.is_empty(),
+                || format!("{width}, {step}: {whole}"),
+            )?;
+        }
+        page.evaluate("document.getElementById('part').click()")?;
+    }
+    drop(page);
+    // What is best shown whole has no such button.
+    let file = drawn(folder, "everything", &everything(), 1)?.page;
+    let whole = browser.open(&file)?.evaluate("document.getElementById('part').hidden")?;
+    expect(whole == true, || "it offers a part".to_owned())
 }

@@ -1,0 +1,119 @@
+//! What options take.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::ValueEnum;
+
+/// A file for a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Also {
+    /// How it is written.
+    pub format: Format,
+    /// Where.
+    pub file: PathBuf,
+}
+
+impl std::str::FromStr for Also {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Also, String> {
+        let (format, file) = text.split_once('=').ok_or("give FORMAT=FILE")?;
+        let format = Format::from_str(format, false)?;
+        if file.is_empty() {
+            Err("give FORMAT=FILE".to_owned())
+        } else {
+            Ok(Also { format, file: file.into() })
+        }
+    }
+}
+
+/// The form of an answer that is no report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Answer {
+    /// For reading.
+    Human,
+    /// One JSON document.
+    Json,
+}
+
+/// A report's format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For reading.
+    Human,
+    /// One JSON document; of several submissions, one a line.
+    Json,
+    /// JUnit XML.
+    Junit,
+    /// Annotations for GitHub Actions, and the job's summary.
+    Github,
+    /// A Markdown table.
+    Markdown,
+    /// Comma-separated values, a row for each submission.
+    Csv,
+}
+
+/// What `trace` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PictureFormat {
+    /// One page that fetches nothing.
+    Html,
+    /// A trace file for Perfetto and Chrome.
+    Perfetto,
+    /// Text for the terminal.
+    Text,
+}
+
+/// What `STREAMLINGS_DEVICE` is set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DeviceChoice {
+    /// A GPU if there is one, else the emulated device.
+    Auto,
+    /// A GPU, or no device.
+    Gpu,
+    /// The emulated device.
+    Emulated,
+}
+
+impl DeviceChoice {
+    /// As the driver takes it. `auto` leaves a choice that was made in the environment alone.
+    pub fn variable(self) -> Option<&'static str> {
+        match self {
+            DeviceChoice::Auto => None,
+            DeviceChoice::Gpu => Some("gpu"),
+            DeviceChoice::Emulated => Some("emulated"),
+        }
+    }
+}
+
+/// A number of seconds, of which there has to be some part.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    text.parse()
+        .ok()
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .filter(|limit| !limit.is_zero())
+        .ok_or_else(|| "give a number of seconds above 0".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_s_file_has_a_format() {
+        let also = Also { format: Format::Junit, file: "a=b.xml".into() };
+        assert_eq!("junit=a=b.xml".parse(), Ok(also));
+        for wrong in ["junit", "junit=", "xml=file", "=file"] {
+            assert!(wrong.parse::<Also>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn time_limits_are_seconds() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for wrong in ["0", "-1", "soon", "inf", "NaN", "1e400"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+}
