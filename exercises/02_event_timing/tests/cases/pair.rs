@@ -8,7 +8,7 @@ use streamlings::grade::diagnosis as d;
 use streamlings::grade::{At, Finding, Grader};
 use streamlings::trace::blocks::Block;
 use streamlings::trace::timing::{NOT_READY, Pair, PairProblem, WarmUp, Work};
-use streamlings::trace::{Call, Nanos};
+use streamlings::trace::{Call, Nanos, Op};
 
 /// Between a record and a launch lie some calls' own microseconds. A busy machine may keep the host there
 /// for longer, but not in each of several runs.
@@ -193,7 +193,12 @@ pub fn check_pair(grader: &Grader, record: &Record<'_>, pair: &Pair) -> Result<(
         let message = "pair and product are on a stream of their own, and not on `gpu.stream`";
         return Err(Finding::new(d::ON_ANOTHER_STREAM, message).at(launch_at, "launched here"));
     }
-    if has(PairProblem::ReadWithoutWaiting) {
+    // Whoever asks until there is an answer has made sure, too.
+    let asked_until_there = record.trace.calls().any(|call| {
+        matches!(call.op, Op::EventElapsed { end, .. } if end == pair.end.event)
+            && call.result == NOT_READY
+    });
+    if has(PairProblem::ReadWithoutWaiting) && !asked_until_there {
         return Err(Finding::new(
             d::READ_WITHOUT_WAITING,
             "nothing made sure that the end had been passed: it was by luck",
