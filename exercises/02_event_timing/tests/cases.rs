@@ -228,20 +228,27 @@ fn any_hold(grader: &mut Grader) -> Duration {
 /// Judges a figure that may be of any product of the run, the last one first.
 ///
 /// # Errors
-/// That it is the warm-up's, if it is; else what is wrong with the last product.
+/// What is wrong with the last product; where all that is wrong is that the figure is another, and the
+/// warm-up is the one that it fits, that.
 fn of_any_product(
     record: &Record<'_>,
     judged: impl Fn(&Record<'_>) -> Result<(), Finding>,
 ) -> Result<(), Finding> {
-    let mut found = None;
-    for index in (0..record.products.len()).rev() {
+    let mut found = judged(record);
+    for index in (0..record.products.len().saturating_sub(1)).rev() {
+        let Err(so_far) = &found else { break };
         match judged(&record.up_to(index)) {
-            Ok(()) => return Ok(()),
-            Err(finding) if finding.diagnosis == d::WARM_UP_INSIDE => found = Some(finding),
-            Err(finding) => found = found.or(Some(finding)),
+            Ok(()) => found = Ok(()),
+            Err(other)
+                if so_far.diagnosis == d::FIGURE_DISAGREES_WITH_RECORD
+                    && other.diagnosis == d::WARM_UP_INSIDE =>
+            {
+                found = Err(other);
+            }
+            Err(_) => {}
         }
     }
-    found.map_or(Ok(()), Err)
+    found
 }
 
 /// The figure has to fit between what the launch took and what lies around it without a wait.
@@ -258,7 +265,10 @@ fn check_bare_clock(grader: &Grader, record: &Record<'_>, figure: Duration) -> R
 
     if figure > nanos(to - from) + CLOCKS_APART {
         let inside = after.filter(|block| figure >= nanos(block.left - launch.entered));
-        if let Some(block) = inside.or(before) {
+        // The whole of the wait before the launch, or the clock was started later.
+        let ahead =
+            before.filter(|block| figure + CLOCKS_APART >= nanos(launch.left - block.entered));
+        if let Some(block) = inside.or(ahead) {
             let message = format!(
                 "the clock says {}, and the launch came back after {}",
                 show(millis(figure)),
