@@ -51,13 +51,19 @@ impl Item {
 /// Looks at everything.
 ///
 /// # Errors
-/// Where the course cannot be read, or cargo cannot be run.
+/// Where what was found cannot be printed.
 pub fn run(root: &Path, arguments: &DoctorArguments) -> anyhow::Result<Exit> {
     let mut items = toolchain::look(root);
     let gpu = device::look(&device::System::default());
     let has_hardware = gpu.has_hardware;
     items.extend(gpu.items);
-    items.extend(build_and_ask(root, has_hardware)?);
+    // Without cargo nothing can be built; and whatever else was found is told all the same.
+    if !items.iter().any(|item| item.what == "cargo" && item.remedy.is_some()) {
+        items.extend(build_and_ask(root, has_hardware).unwrap_or_else(|error| {
+            let remedy = "Mend what is named here, and ask again.";
+            vec![Item::bad("build", format!("{error:#}"), remedy)]
+        }));
+    }
     let faults = items.iter().filter(|item| item.remedy.is_some()).count();
     text::print(&match arguments.format {
         Answer::Human => render(&items, faults),

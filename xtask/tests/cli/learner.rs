@@ -376,3 +376,21 @@ fn zsh_is_offered_names_and_nothing_that_is_hidden() {
         assert!(!script.contains(&format!("'{hidden}")), "{hidden} is offered");
     }
 }
+
+/// A machine that lacks the toolchain hears of that, and of all the rest.
+#[test]
+fn a_doctor_without_cargo_looks_at_the_rest() {
+    let root = workspace(["exercises"], &[("sum", RIGHT)]);
+    let output = crate::workspace::command(root.path(), &["doctor"])
+        .env("PATH", root.path())
+        .env_remove("CARGO")
+        .output()
+        .expect("xtask runs");
+    let text = String::from_utf8(output.stdout).expect("it is UTF-8");
+    for line in ["-- rustc", "-- cargo", "-- linker"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(!text.contains("-- workspace") && !text.contains("-- build"), "{text}");
+    assert!(text.contains("GPU"), "{text}");
+    assert_eq!(output.status.code(), Some(1), "{text}");
+}

@@ -21,7 +21,9 @@ pub fn look(root: &Path) -> Vec<Item> {
     let mut items = Vec::new();
     let needed = metadata.as_ref().ok().and_then(needed_rust);
     items.push(rustc(first_line("rustc", "--version"), needed));
-    items.push(match first_line("cargo", "--version") {
+    let cargo = first_line("cargo", "--version");
+    let has_cargo = cargo.is_some();
+    items.push(match cargo {
         Some(version) => Item::good("cargo", version),
         None => Item::bad("cargo", "not found", "Install Rust: https://rustup.rs"),
     });
@@ -35,6 +37,7 @@ pub fn look(root: &Path) -> Vec<Item> {
     });
     match &metadata {
         Ok(metadata) => items.extend(room(metadata.target_directory.as_std_path())),
+        Err(_) if !has_cargo => {}
         Err(error) => {
             let found = format!("cargo does not know this workspace ({error})");
             items.push(Item::bad("workspace", found, "See whether Cargo.toml was changed."));
