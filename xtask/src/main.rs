@@ -22,6 +22,7 @@ mod submission;
 mod text;
 mod timeline;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -36,6 +37,10 @@ fn main() -> ExitCode {
     let handler = ctrlc::set_handler(|| {
         if commands::watch::interrupt() {
             return;
+        }
+        // Below whatever was being drawn.
+        if std::io::stderr().is_terminal() {
+            eprintln!("\ninterrupted");
         }
         streamlings_grade::supervise::end_all();
         commands::quiz::interrupt();

@@ -53,6 +53,16 @@ pub struct Grading<'a> {
 }
 
 impl<'a> Grading<'a> {
+    /// What a submission's full report is called: a run for some exercises alone has one of its own, and
+    /// leaves the whole one as it is.
+    fn report_name(&self) -> String {
+        if self.exercises.len() == self.course.exercises.len() {
+            return "report.txt".to_owned();
+        }
+        let numbers = self.exercises.iter().map(|exercise| format!("-{:02}", exercise.number));
+        format!("report{}.txt", numbers.collect::<String>())
+    }
+
     /// Builds what submissions are built with, and finds out on what they will run.
     ///
     /// # Errors

@@ -383,7 +383,7 @@ fn which_launch_failed(grader: &mut Grader, faulty: Option<usize>) -> Result<(),
         Some(index) => format!("launch {index}"),
         None => "none".to_owned(),
     };
-    let message = format!("the answer is {}, and it was {}", name(answer), name(faulty));
+    let message = format!("the answer is {}, and {} faulted", name(answer), name(faulty));
     let run_region = region(&trace, Grader::RUN)?;
     let mut failed = trace
         .calls()

@@ -268,7 +268,10 @@ fn check_bare_clock(grader: &Grader, record: &Record<'_>, figure: Duration) -> R
         // The whole of the wait before the launch, or the clock was started later.
         let ahead =
             before.filter(|block| figure + CLOCKS_APART >= nanos(launch.left - block.entered));
-        if let Some(block) = inside.or(ahead) {
+        // What the clock can have read at most, had it been started when the wait before was over.
+        let most = nanos(record.region.left - from) + CLOCKS_APART;
+        let (first, second) = if figure > most { (ahead, inside) } else { (inside, ahead) };
+        if let Some(block) = first.or(second) {
             let message = format!(
                 "the clock says {}, and the launch came back after {}",
                 show(millis(figure)),
@@ -305,8 +308,9 @@ fn check_bare_clock(grader: &Grader, record: &Record<'_>, figure: Duration) -> R
 fn time_synchronized(grader: &mut Grader) -> Result<(), Finding> {
     let gpu = Gpu::new()?;
     let mut product = Product::new(&gpu, any_side(grader))?;
+    let lucky = [d::FIGURE_DISAGREES_WITH_RECORD, d::WARM_UP_INSIDE];
     let mut figure = None;
-    let judged = unhurried(&[d::FIGURE_DISAGREES_WITH_RECORD], || {
+    let judged = unhurried(&lucky, || {
         let run = grader.run(|| exercise::time_synchronized(&gpu, &mut product))?.ok()?;
         figure = Some(run.value);
         of_any_product(&Record::of(&run.trace)?, |one| check_synchronized(grader, one, run.value))
@@ -315,7 +319,7 @@ fn time_synchronized(grader: &mut Grader) -> Result<(), Finding> {
         grader.figure("wall clock with a synchronize", millis(figure), "ms");
     }
     judged?;
-    unhurried(&[d::FIGURE_DISAGREES_WITH_RECORD], || {
+    unhurried(&lucky, || {
         let hold = any_hold(grader);
         let run =
             grader.run_held(hold, || exercise::time_synchronized(&gpu, &mut product))?.ok()?;
@@ -352,6 +356,17 @@ fn check_synchronized(
         );
     }
     let waited = waited.unwrap_or_default();
+    let earlier = record.products.iter().rev().nth(1);
+    // From the product before to the end of the wait for this one.
+    if let Some(warm_up) = earlier.filter(|earlier| {
+        let both = waited + nanos(launch.entered - earlier.entered);
+        figure > waited + LATE && (both..=nanos(record.region.host())).contains(&figure)
+    }) {
+        let message = "the clock was started before the product that is there to warm up";
+        return Err(Finding::new(d::WARM_UP_INSIDE, message)
+            .at(grader.at(trace, warm_up), "this is timed, too")
+            .at(launch_at, "and this is to be timed"));
+    }
     if figure > waited + LATE {
         let message = format!(
             "the function says {}, and the product was done after {}",
@@ -362,7 +377,7 @@ fn check_synchronized(
             Finding::new(d::FIGURE_DISAGREES_WITH_RECORD, message).at(launch_at, "of this launch")
         );
     }
-    let Some(warm_up) = record.products.iter().rev().nth(1) else {
+    let Some(warm_up) = earlier else {
         let message = "the only launch of the product in this run is the one that was timed";
         return Err(Finding::new(d::WARM_UP_INSIDE, message)
             .at(launch_at, "the kernel's first launch in this run"));

@@ -42,5 +42,8 @@ streamlings::grade::mutants! {
         "two_way" => ON_ANOTHER_STREAM;
     clock_before "clock_before.rs": "time_bare_clock" => FIGURE_DISAGREES_WITH_RECORD;
     warm_up_pending "warm_up_pending.rs": "time_synchronized" => WARM_UP_INSIDE;
+    warm_up_timed "warm_up_timed.rs":
+        "time_bare_clock" => BLOCKED_INSIDE_BARE_REGION,
+        "time_synchronized" => WARM_UP_INSIDE;
     waits_elsewhere "waits_elsewhere.rs": "time_synchronized" => NOT_SYNCHRONIZED;
 }

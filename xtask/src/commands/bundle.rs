@@ -84,7 +84,8 @@ pub fn run(root: &Path, arguments: &BundleArguments) -> anyhow::Result<Exit> {
         );
     }
     said += &format!("The other machine needs {}.\n", needs(glibc.as_deref()));
-    said += "There: tar xzf FILE && streamlings-bundle/check\n";
+    let name = arguments.output.file_name().unwrap_or_default().display();
+    said += &format!("There: tar xzf {name} && streamlings-bundle/check\n");
     text::print(&said)?;
     Ok(Exit::Success)
 }

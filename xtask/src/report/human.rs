@@ -256,7 +256,11 @@ fn push_output(out: &mut String, case: &CaseReport, text: &str) {
     };
     let mut push = |text: &str| {
         // Cut, not wrapped: it is the learner's own.
-        let shown: String = text.chars().take(width() - 4).collect();
+        let room = width() - 4;
+        let shown = match text.char_indices().nth(room) {
+            None => text.to_owned(),
+            Some(_) => text.chars().take(room - 3).chain("...".chars()).collect(),
+        };
         line!(out, "{DIM}{}{DIM:#}", format!("  | {shown}").trim_end());
     };
     head.iter().for_each(|line| push(line));
@@ -327,12 +331,10 @@ fn push_summary(out: &mut String, report: &Report) {
     if let Some((number, label, folder)) = failed.or(open) {
         line!(out, "Next:   {BOLD}{label}{BOLD:#}");
         let folder = folder.display();
-        let text = format!("read {folder}/README.md, edit {folder}/src/lib.rs, then");
-        let indent = "        ";
-        let options =
-            textwrap::Options::new(width()).initial_indent(indent).subsequent_indent(indent);
-        line!(out, "{}", textwrap::fill(&text, options));
-        line!(out, "{indent}cargo xtask check {number}");
+        // A line each: paths are there to be clicked.
+        line!(out, "        read {folder}/README.md");
+        line!(out, "        edit {folder}/src/lib.rs");
+        line!(out, "        then cargo xtask check {number}");
     }
     let state = report.criterion.state();
     let partly = report.criterion.parts.iter().any(|part| part.state == State::NotInThisVersion);

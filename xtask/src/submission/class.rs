@@ -53,7 +53,7 @@ pub fn run(
         jobs: arguments.jobs,
         device: grading.device(),
         isolation: grading.isolation(),
-        reports: Some(grading.folder().join("rooms/*/report.txt")),
+        reports: Some(grading.folder().join("rooms/*").join(grading.report_name())),
     };
     let grade = |folder: &PathBuf| grade(&grading, folder);
     match &folders[..] {
@@ -195,7 +195,10 @@ fn grade(grading: &Grading<'_>, folder: &Path) -> Report {
     {
         let text = human::render(&submission.folder, &report);
         // A convenience: the report itself goes to standard output.
-        let _ = std::fs::write(room.report(), anstream::adapter::strip_str(&text).to_string());
+        let _ = std::fs::write(
+            room.report(&grading.report_name()),
+            anstream::adapter::strip_str(&text).to_string(),
+        );
     }
     report
 }

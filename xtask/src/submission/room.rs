@@ -94,9 +94,9 @@ impl Room {
         self.folder.join("built")
     }
 
-    /// Where a report may be left.
-    pub fn report(&self) -> PathBuf {
-        self.folder.join("report.txt")
+    /// Where a report may be left, by its name.
+    pub fn report(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
     }
 
     /// Puts an exercise in: the submission's `src/`, and the grader's own cases.

@@ -101,8 +101,8 @@ fn a_pass_says_what_to_go_on_with() {
     let root = root.path();
     let begin = |number: u32, name: &str| {
         format!(
-            "Next:   0{number} {name}\n        read exercises/0{number}_{name}/README.md, edit \
-             exercises/0{number}_{name}/src/lib.rs, then\n        cargo xtask check {number}\n"
+            "Next:   0{number} {name}\n        read exercises/0{number}_{name}/README.md\n        \
+             edit exercises/0{number}_{name}/src/lib.rs\n        then cargo xtask check {number}\n"
         )
     };
     let check = |arguments: &[&str]| said(root, &[&["check"], arguments].concat()).0;

@@ -260,6 +260,25 @@ fn submissions_of_one_name_have_a_room_each() {
 }
 
 #[test]
+fn a_run_for_some_exercises_leaves_the_whole_report_as_it_is() {
+    let course = workspace(["exercises"], &[("one", WRONG), ("two", WRONG)]);
+    let class = tempfile::tempdir().expect("a temporary folder");
+    write(class.path(), "ada/01_one/src/lib.rs", RIGHT);
+    let room = |name: &str| {
+        let rooms = course.path().join("target/submissions/rooms");
+        let room = rooms.read_dir().expect("it was made").flatten().next().expect("one");
+        std::fs::read_to_string(room.path().join(name)).unwrap_or_default()
+    };
+    grade(course.path(), class.path(), &[]);
+    let whole = room("report.txt");
+    assert!(whole.contains("01 one") && whole.contains("02 two"), "{whole}");
+    let told = grade(course.path(), class.path(), &["2"]);
+    assert!(String::from_utf8_lossy(&told.stdout).contains("report-02.txt"), "{told:?}");
+    assert_eq!(room("report.txt"), whole);
+    assert!(room("report-02.txt").contains("02 two"));
+}
+
+#[test]
 fn what_the_shell_has_open_is_closed_to_a_submission() {
     const ASKS: &[u8] = b"//! An answer, if nothing of the shell's is here.
 pub fn answer() -> u32 {

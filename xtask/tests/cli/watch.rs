@@ -262,7 +262,7 @@ fn reports_fit_the_terminal() {
         let first = screen.lines().find(|line| line.starts_with("01 sum: an answer"));
         let width = first.map(|line| line.chars().count());
         assert_eq!(width, Some(usize::from(columns)), "{screen}");
-        assert!(screen.contains("read exercises/01_sum/README.md,"), "{screen}");
+        assert!(screen.contains("read exercises/01_sum/README.md\n"), "{screen}");
 
         let mut terminal = Terminal::start_sized(root, &["watch"], (24, columns));
         terminal.wait_for("1st run: not passed");
