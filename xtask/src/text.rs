@@ -76,6 +76,15 @@ pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
+/// `1`, `1 and 2`, `1, 2 and 3`.
+pub fn and(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [some @ .., last] => format!("{} and {last}", some.join(", ")),
+    }
+}
+
 /// `1st`, `2nd`, `11th`.
 pub fn ordinal(number: u32) -> String {
     let ending = match (number % 100, number % 10) {
@@ -91,6 +100,15 @@ pub fn ordinal(number: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_item_has_an_and() {
+        let said = ["", "1", "1 and 2", "1, 2 and 3"];
+        for (count, said) in said.into_iter().enumerate() {
+            let items: Vec<String> = (1..=count).map(|item| item.to_string()).collect();
+            assert_eq!(and(&items), said);
+        }
+    }
 
     #[test]
     fn no_line_is_too_long_and_nothing_is_lost() {

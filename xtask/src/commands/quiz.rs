@@ -276,7 +276,7 @@ fn verdict(quiz: &Quiz, given: &BTreeSet<usize>) -> String {
         (false, true) => "Not so: none.\n".to_owned(),
         (false, false) => {
             let lines: Vec<String> = quiz.answer.iter().map(usize::to_string).collect();
-            format!("Not so: {}.\n", lines.join(" and "))
+            format!("Not so: {}.\n", text::and(&lines))
         }
     };
     if !quiz.answer.is_empty() {

@@ -47,7 +47,7 @@ diagnoses! {
         next: "Take out what is named above, and hand it in again."
 
     HUNG "hung" Hung: "the case was still running at its time limit"
-        rule: "A wait that nothing will ever end holds the host for good."
+        rule: "A wait or a loop that nothing will ever end holds the host for good."
         next: "Look for a loop on a condition that never comes true, or a wait for work that never ends."
 
     NO_VERDICT "no-verdict" NoVerdict: "the process ended without a verdict"
