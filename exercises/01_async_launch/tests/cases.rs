@@ -6,7 +6,7 @@ use super::exercise;
 use streamlings::cudarc::driver::sys::CUresult;
 use streamlings::cudarc::driver::{CudaSlice, DevicePtr};
 use streamlings::driver::recording;
-use streamlings::grade::checks::{host_polls, region, unhurried};
+use streamlings::grade::checks::{host_polls, region, stream_named, unhurried};
 use streamlings::grade::diagnosis::{self as d, Diagnosis};
 use streamlings::grade::{At, Cases, Finding, Grader, Run};
 use streamlings::trace::blocks::{Block, blocks, blocks_during};
@@ -310,10 +310,7 @@ fn check_spin(
     record: &Record,
     spin: Duration,
 ) -> Result<(), Finding> {
-    let given = trace.marks().find_map(|mark| match &mark.kind {
-        MarkKind::NameStream { stream, name } if name == "gpu.stream" => Some(*stream),
-        _ => None,
-    });
+    let given = stream_named(trace, "gpu.stream");
     if given.is_some() && record.launch.op.stream() != given {
         let message = "the kernel runs on a stream of its own, and not on `gpu.stream`";
         return Err(Finding::new(d::ON_ANOTHER_STREAM, message)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::exercise;
-use streamlings::grade::checks::{host_polls, region, unhurried};
+use streamlings::grade::checks::{host_polls, region, stream_named, unhurried};
 use streamlings::grade::diagnosis as d;
 use streamlings::grade::{At, Cases, Finding, Grader, Run};
 use streamlings::trace::blocks::{Block, blocks, blocks_during};
@@ -11,7 +11,7 @@ use streamlings::trace::order::waits::learned;
 use streamlings::trace::polls::{Poll, polls};
 use streamlings::trace::regions::Region;
 use streamlings::trace::timing::pairs;
-use streamlings::trace::{Call, Frame, MarkKind, Nanos, Op, StreamId, Trace};
+use streamlings::trace::{Call, Frame, Nanos, Op, StreamId, Trace};
 use streamlings::{DriverError, Gpu, Product};
 
 // By path, because this file is a module of other crates, too.
@@ -89,10 +89,7 @@ impl<'a> Record<'a> {
         }
         let all = blocks(trace);
         let blocks = blocks_during(&all, &region).cloned().collect();
-        let given = trace.marks().find_map(|mark| match &mark.kind {
-            MarkKind::NameStream { stream, name } if name == "gpu.stream" => Some(*stream),
-            _ => None,
-        });
+        let given = stream_named(trace, "gpu.stream");
         let during = |poll: &Poll| region.spans(poll.seq, poll.left);
         let polls = polls(trace).into_iter().filter(during).collect();
         Ok(Record { trace, region, products, blocks, polls, given })

@@ -44,6 +44,14 @@ pub fn region(trace: &Trace, name: &str) -> Result<Region, Finding> {
     found.ok_or_else(|| Finding::new(d::SETUP_FAILED, message()))
 }
 
+/// The stream of that name, as the harness gave it.
+pub fn stream_named(trace: &Trace, wanted: &str) -> Option<StreamId> {
+    trace.marks().find_map(|mark| match &mark.kind {
+        MarkKind::NameStream { stream, name } if name == wanted => Some(*stream),
+        _ => None,
+    })
+}
+
 /// A first run, and some with legal delays: each is judged.
 ///
 /// # Errors
@@ -162,7 +170,7 @@ impl<'a> Part<'a> {
 
     /// The operations that were enqueued in it, in order.
     pub fn work(&self) -> Vec<&'a Call> {
-        let calls = self.trace.calls().filter(|call| self.holds(call));
+        let calls = self.trace.calls().filter(|call| self.spans(call.seq));
         calls.filter(|call| call.succeeded() && call.op.is_work()).collect()
     }
 
@@ -184,11 +192,7 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// Whether a call was made while the part lasted, by whatever thread.
-    fn holds(&self, call: &Call) -> bool {
-        self.spans(call.seq)
-    }
-
+    /// Whether the part lasted at a place in the order of calls, whatever thread is asked about.
     fn spans(&self, seq: Seq) -> bool {
         self.region.begin < seq && self.region.end.is_none_or(|end| seq < end)
     }
@@ -212,7 +216,7 @@ impl<'a> Part<'a> {
     /// # Errors
     /// [`d::DEVICE_WIDE_SYNC`], [`d::HOST_HELD`], [`d::HOST_POLLS`].
     pub fn unblocked(&self) -> Result<(), Finding> {
-        let calls: Vec<&Call> = self.trace.calls().filter(|call| self.holds(call)).collect();
+        let calls: Vec<&Call> = self.trace.calls().filter(|call| self.spans(call.seq)).collect();
         let all = blocks(self.trace);
         let mut held = all.iter().filter(|block| calls.iter().any(|call| call.seq == block.seq));
         if let Some(block) = held.next() {

@@ -7,7 +7,8 @@ use crate::model::{Call, Item, MarkKind, Nanos, Seq, ThreadId, Trace};
 pub struct Region {
     /// Its name.
     pub name: String,
-    /// The thread that began it; the calls of other threads are not in it.
+    /// The thread that began it. What others did meanwhile is in [`Region::calls`], and not in
+    /// [`Region::holds`].
     pub thread: ThreadId,
     /// The mark that begins it.
     pub begin: Seq,

@@ -3,6 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::clock::Epoch;
 use super::edges::Edges;
 use super::report::Race;
 use crate::model::{Call, EventId, Item, Op, Seq, StreamId, Trace};
@@ -11,32 +12,29 @@ use crate::model::{Call, EventId, Item, Op, Seq, StreamId, Trace};
 /// whatever the timing; true too where the host waited in between. False where one of the two
 /// enqueued nothing, or `second` came first.
 pub fn is_ordered(trace: &Trace, first: Seq, second: Seq) -> bool {
-    let mut edges = Edges::new();
-    let mut epoch = None;
-    for item in &trace.items {
-        let call = match item {
-            Item::Call(call) => call,
-            Item::Mark(mark) => {
-                edges.mark(mark);
-                continue;
-            }
-            _ => continue,
-        };
-        let enqueued = edges.call(call);
-        if call.seq == first {
-            epoch = enqueued;
-        } else if call.seq == second {
-            let known = epoch.zip(enqueued).and_then(|(first, _)| Some((first, edges.last()?)));
-            return known.is_some_and(|(first, clock)| clock.covers(first));
-        }
-    }
-    false
+    let ordered = from_call(trace, first, |edges, call, enqueued, first| {
+        let knows = || enqueued.and_then(|_| edges.last()).is_some_and(|clock| clock.covers(first));
+        (call.seq == second).then(knows)
+    });
+    ordered.unwrap_or(false) && first != second
 }
 
 /// The call with which a host thread learned that the operation which the call `work` enqueued is over:
 /// the first that returned with that knowledge, whichever thread made it. `None` where none did, however
 /// much time passed.
 pub fn learned(trace: &Trace, work: Seq) -> Option<&Call> {
+    from_call(trace, work, |edges, call, _, work| {
+        edges.host(call.thread).covers(work).then_some(call)
+    })
+}
+
+/// The first answer of `asked`, which is put to the edges after each call from `work` on, if that enqueued
+/// something: with the call, the operation that it enqueued, and that of `work`.
+fn from_call<'t, T>(
+    trace: &'t Trace,
+    work: Seq,
+    asked: impl Fn(&mut Edges, &'t Call, Option<Epoch>, Epoch) -> Option<T>,
+) -> Option<T> {
     let mut edges = Edges::new();
     let mut epoch = None;
     for item in &trace.items {
@@ -52,8 +50,9 @@ pub fn learned(trace: &Trace, work: Seq) -> Option<&Call> {
         if call.seq == work {
             epoch = enqueued;
         }
-        if epoch.is_some_and(|epoch| edges.host(call.thread).covers(epoch)) {
-            return Some(call);
+        let answer = epoch.and_then(|work| asked(&mut edges, call, enqueued, work));
+        if answer.is_some() {
+            return answer;
         }
     }
     None
