@@ -34,8 +34,12 @@ impl Gpu {
     /// A kernel of `kernels/`, by its name.
     ///
     /// # Errors
-    /// CUDA_ERROR_NOT_FOUND where there is none of that name.
+    /// CUDA_ERROR_NOT_FOUND where there is none of that name; one line on standard error then says which
+    /// comes nearest.
     pub fn kernel(&self, name: &str) -> Result<CudaFunction, DriverError> {
+        if streamlings_kernels::find(name).is_none() {
+            eprintln!("streamlings: {}", no_such_kernel(name));
+        }
         self.module.load_function(name)
     }
 
@@ -79,4 +83,29 @@ pub fn launch_config(kernel: &Kernel, arguments: &[u64]) -> LaunchConfig {
     let [x, y, z] = geometry.grid;
     let [bx, by, bz] = geometry.block;
     LaunchConfig { grid_dim: (x, y, z), block_dim: (bx, by, bz), shared_mem_bytes: 0 }
+}
+
+/// What there is instead of a kernel whose name was misspelt.
+fn no_such_kernel(name: &str) -> String {
+    let nearness = |kernel: &&Kernel| strsim::jaro_winkler(name, kernel.name);
+    let nearest = streamlings_kernels::TABLE
+        .iter()
+        .max_by(|one, other| nearness(&one).total_cmp(&nearness(&other)));
+    let nearest =
+        nearest.map_or_else(String::new, |kernel| format!(", the nearest is `{}`", kernel.name));
+    format!("no kernel is called `{name}`{nearest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::no_such_kernel;
+
+    #[test]
+    fn a_misspelt_kernel_is_told_with_the_nearest_name() {
+        assert_eq!(no_such_kernel("spinn"), "no kernel is called `spinn`, the nearest is `spin`");
+        assert_eq!(
+            no_such_kernel("matmull"),
+            "no kernel is called `matmull`, the nearest is `matmul`"
+        );
+    }
 }

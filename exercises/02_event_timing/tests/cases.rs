@@ -10,7 +10,7 @@ use streamlings::trace::blocks::{Block, blocks, blocks_during};
 use streamlings::trace::order::waits::learned;
 use streamlings::trace::polls::{Poll, polls};
 use streamlings::trace::regions::Region;
-use streamlings::trace::timing::pairs;
+use streamlings::trace::timing::{Pair, pairs};
 use streamlings::trace::{Call, Frame, Nanos, Op, StreamId, Trace};
 use streamlings::{DriverError, Gpu, Product};
 
@@ -305,7 +305,7 @@ fn check_bare_clock(grader: &Grader, record: &Record<'_>, figure: Duration) -> R
 fn time_synchronized(grader: &mut Grader) -> Result<(), Finding> {
     let gpu = Gpu::new()?;
     let mut product = Product::new(&gpu, any_side(grader))?;
-    let lucky = [d::FIGURE_DISAGREES_WITH_RECORD, d::WARM_UP_INSIDE];
+    let lucky = [d::FIGURE_DISAGREES_WITH_RECORD, d::WARM_UP_INSIDE, d::EVENT_TIME_AS_WALL_CLOCK];
     let mut figure = None;
     let judged = unhurried(&lucky, || {
         let run = grader.run(|| exercise::time_synchronized(&gpu, &mut product))?.ok()?;
@@ -324,6 +324,12 @@ fn time_synchronized(grader: &mut Grader) -> Result<(), Finding> {
     })
 }
 
+/// Whether a figure is what a pair of events reads, whatever unit it was rounded to.
+fn is_of(pair: &Pair, figure: Duration) -> bool {
+    let reads = pair.ms.map(|ms| Duration::from_secs_f64(f64::from(ms.max(0.0)) / 1e3));
+    reads.is_some_and(|reads| reads.abs_diff(figure) <= Duration::from_micros(1))
+}
+
 /// The figure has to be from the launch to the end of the wait for it.
 fn check_synchronized(
     grader: &Grader,
@@ -332,6 +338,12 @@ fn check_synchronized(
 ) -> Result<(), Finding> {
     let (trace, launch) = (record.trace, record.last_product());
     let launch_at = grader.at(trace, launch);
+    if let Some(pair) = pairs(trace).iter().find(|pair| is_of(pair, figure)) {
+        let message = format!("{} is what the pair of events reads", show(millis(figure)));
+        return Err(Finding::new(d::EVENT_TIME_AS_WALL_CLOCK, message)
+            .at(frame_at(grader, &pair.at), "read here")
+            .at(launch_at, "the time of this launch, by the device's clock"));
+    }
     // By whatever call: somebody who polls a stream knows it, too.
     let waited = learned(trace, launch.seq)
         .filter(|call| record.region.spans(call.seq, call.left))

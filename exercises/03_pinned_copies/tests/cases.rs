@@ -1,7 +1,7 @@
 //! The grading cases of exercise 03.
 
 use std::ops::Range;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::exercise;
 use streamlings::grade::checks::{host_polls, judged_runs, missing_edge, part, region, runs};
@@ -22,7 +22,7 @@ use streamlings::{Gpu, Step};
 #[path = "cases/track.rs"]
 mod track;
 
-use self::track::{Cudarc, Cust, Track};
+use self::track::{Cudarc, Cust, Track, is_pinned};
 
 pub fn cases() -> Cases {
     Cases::new()
@@ -89,7 +89,9 @@ fn upload<T: Track>(grader: &mut Grader, track: T, sizes: Range<usize>) -> Resul
         let values = check_values(&expected, &track.uploaded(&upload)?);
         check_races(grader, &run.trace, &values)?;
         check_unblocked(grader, &run.trace, &function)?;
-        values
+        values?;
+        drop(upload);
+        check_given_back(grader, &run.trace, &function)
     })
 }
 
@@ -107,7 +109,7 @@ fn download<T: Track>(grader: &mut Grader, track: T) -> Result<(), Finding> {
     runs(grader, run, |grader, mut run| {
         let function = region(&run.trace, FUNCTION)?;
         check_memory(grader, &run.trace, &function)?;
-        let (_download, values) = run.value?;
+        let (download, values) = run.value?;
         returned_after(grader, &run.trace, &function);
         let copy = check_started(&run.trace, &function, |src, dst| {
             src == MemoryKind::Device && dst != MemoryKind::Device
@@ -120,7 +122,9 @@ fn download<T: Track>(grader: &mut Grader, track: T) -> Result<(), Finding> {
         read_at_the_end(&mut run.trace, &wait, &copy);
         check_races(grader, &run.trace, &values)?;
         check_waits_for_no_more(grader, &run.trace, &wait, &copy)?;
-        values
+        values?;
+        drop(download);
+        check_given_back(grader, &run.trace, &function)
     })
 }
 
@@ -164,6 +168,30 @@ fn check_memory(grader: &Grader, trace: &Trace, region: &Region) -> Result<(), F
                     .note(Reason::LargePageableUpload.sentence())
             }
         });
+    }
+    Ok(())
+}
+
+/// What owned the pinned memory is gone, and the memory with it. In a first run somebody may have made
+/// what later runs use again.
+fn check_given_back(grader: &Grader, trace: &Trace, region: &Region) -> Result<(), Finding> {
+    if trace.header.seed.is_none() {
+        return Ok(());
+    }
+    let during = trace.calls().filter(|call| region.spans(call.seq, call.left));
+    for call in during.filter(|call| call.succeeded()) {
+        let (Op::HostAlloc { range } | Op::HostRegister { range }) = call.op else { continue };
+        // Another thread may be about to give it back.
+        let until = Instant::now() + Duration::from_millis(500);
+        while is_pinned(range.start) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if is_pinned(range.start) {
+            let bytes = range.len() as f64 / 1024.0;
+            let message = format!("{bytes:.1} KiB are still pinned, and nothing owns them");
+            return Err(Finding::new(d::PINNED_LEAKED, message)
+                .at(grader.at(trace, call), "pinned here, and never given back"));
+        }
     }
     Ok(())
 }
@@ -321,7 +349,8 @@ fn pipeline(grader: &mut Grader) -> Result<(), Finding> {
             return side_by_side(grader, &gpu, &mut step, &batches, &expected, takes);
         };
         let run = grader.run_perturbed(seed, || exercise::pipeline(&gpu, &mut step, &batches))?;
-        check_pipeline(grader, run, &expected).map(|_| ())
+        let (_, trace) = check_pipeline(grader, run, &expected)?;
+        check_given_back(grader, &trace, &region(&trace, Grader::RUN)?)
     })
 }
 

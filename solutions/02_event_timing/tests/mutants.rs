@@ -45,5 +45,6 @@ streamlings::grade::mutants! {
     warm_up_timed "warm_up_timed.rs":
         "time_bare_clock" => BLOCKED_INSIDE_BARE_REGION,
         "time_synchronized" => WARM_UP_INSIDE;
+    events_as_clock "events_as_clock.rs": "time_synchronized" => EVENT_TIME_AS_WALL_CLOCK;
     waits_elsewhere "waits_elsewhere.rs": "time_synchronized" => NOT_SYNCHRONIZED;
 }

@@ -7,6 +7,10 @@ streamlings::grade::mutants! {
         "upload_small" => FREED_DURING_COPY,
         "upload_large" => FREED_DURING_COPY,
         "upload_small_cust" => FREED_DURING_COPY;
+    leaks "leaks.rs":
+        "upload_small" => PINNED_LEAKED,
+        "upload_small_cust" => PINNED_LEAKED,
+        "pipeline" => PINNED_LEAKED;
     pageable "pageable.rs":
         "upload_small_cust" => PAGEABLE_BY_LUCK,
         "upload_large_cust" => PAGEABLE_COPY,

@@ -136,3 +136,10 @@ fn warm_up(track: &impl Track) -> Result<(), Finding> {
     unsafe { sys::cuCtxSynchronize() }.result()?;
     Ok(())
 }
+
+/// Whether the driver knows host memory as page-locked.
+pub fn is_pinned(address: u64) -> bool {
+    let mut flags = 0;
+    // SAFETY: the context is current; the address is looked up and not followed.
+    unsafe { sys::cuMemHostGetFlags(&mut flags, address as *mut _) }.result().is_ok()
+}

@@ -173,6 +173,12 @@ diagnoses! {
         next: "Look for the driver's call that gives the time between two events."
         [docs: pages::EVENTS]
 
+    EVENT_TIME_AS_WALL_CLOCK "event-time-as-wall-clock" MisTimed:
+        "a pair of events was reported as what a host clock reads"
+        rule: "Events give the device's time; a host clock also shows the launch and the wait for it."
+        next: "Read a host clock before the launch, and again when the host knows that the work is done."
+        [docs: pages::PYTORCH_ASYNCHRONOUS]
+
     EVENTS_ON_ANOTHER_STREAM "events-on-another-stream" MisTimed:
         "the events were recorded on another stream than the kernel's"
         rule: "An event is passed when the work before it on its own stream is done."
@@ -296,6 +302,12 @@ diagnoses! {
         rule: "What two streams, or a stream and the host, do to the same bytes needs a wait in between."
         next: "Look at the two lines, and at what makes the second one wait for the first."
         [docs: pages::STREAMS]
+
+    PINNED_LEAKED "pinned-leaked" Wrong:
+        "pinned memory is never given back"
+        rule: "Pinned memory is the machine's own: nothing else can use it until it is given back."
+        next: "Let the value that the function returns own the memory, so that it lives as long as that."
+        [docs: pages::MEMORY]
 
     PINNED_INSIDE_THE_LOOP "pinned-inside-the-loop" Serialized:
         "pinned memory is given back between the batches"
