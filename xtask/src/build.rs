@@ -1,19 +1,16 @@
 //! Building grade binaries with cargo: which were made, and what rustc said of the learner's code.
 
-mod parts;
+mod crates;
+pub mod messages;
 
 use std::collections::HashMap;
-use std::ffi::OsString;
-use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-use anyhow::Context;
 use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
 use cargo_metadata::{Artifact, Message};
 use streamlings_grade::{At, Finding, diagnosis};
 
-use self::parts::Parts;
+use self::crates::Crates;
 use crate::progress::Progress;
 
 /// The driver's crate, as cargo names its folder.
@@ -76,45 +73,21 @@ pub fn build(
     targets: &[&str],
     progress: &Progress,
 ) -> anyhow::Result<Built> {
-    let mut command = Command::new(cargo());
-    command
-        .current_dir(root)
-        .args(["build", "--quiet", "--keep-going"])
-        .arg("--message-format=json-diagnostic-rendered-ansi")
-        .args(targets.iter().flat_map(|target| ["--test", target]))
-        .args(packages.iter().flat_map(|package| ["--package", &package.name]))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().context("cargo could not be run")?;
-    let stderr = child.stderr.take();
-    let said = std::thread::spawn(move || {
-        let mut text = String::new();
-        // Only for a message: what cannot be read is not shown.
-        let _ = stderr.map(|mut pipe| pipe.read_to_string(&mut text));
-        text
-    });
+    let tests = targets.iter().flat_map(|target| ["--test", target]);
+    let names = packages.iter().flat_map(|package| ["--package", &package.name]);
+    let arguments = ["--keep-going"].into_iter().chain(tests).chain(names);
     let mut built = Built::default();
-    let mut parts = Parts::new(root, packages, targets, progress);
-    if let Some(stdout) = child.stdout.take() {
-        for message in Message::parse_stream(BufReader::new(stdout)) {
-            let message = message?;
-            if let Message::CompilerArtifact(artifact) = &message {
-                parts.done(&artifact.target.name);
-            }
-            built.take_in(root, packages, message);
+    let mut crates = Crates::new(root, packages, targets, progress);
+    let (status, said) = messages::build(root, arguments, progress, |message| {
+        if let Message::CompilerArtifact(artifact) = &message {
+            crates.done(&artifact.target.name);
         }
-    }
-    let status = child.wait()?;
-    let said = said.join().unwrap_or_default();
+        built.take_in(root, packages, message);
+    })?;
     if !status.success() && built.errors.is_empty() && built.trouble.is_none() {
         built.trouble = Some(said.trim().to_owned());
     }
     Ok(built)
-}
-
-fn cargo() -> OsString {
-    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 impl Built {

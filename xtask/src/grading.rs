@@ -112,7 +112,7 @@ pub fn build_parts(
 fn build_grade_binaries(course: &Course, packages: &[Package]) -> anyhow::Result<Built> {
     match packages {
         [] => Ok(Built::default()),
-        _ => build(&course.root, packages, &["grade"], &Progress::start("building")),
+        _ => build(&course.root, packages, &["grade"], &Progress::told("building", "crates")),
     }
 }
 
@@ -136,7 +136,7 @@ pub fn grade_parts(
     whose: Whose,
     supervisor: &Supervisor,
 ) -> Report {
-    let progress = Progress::start("grading");
+    let progress = Progress::told("grading", "exercises");
     progress.steps(parts.len());
     let mut device = None;
     let mut reports = Vec::new();

@@ -73,7 +73,7 @@ impl<'a> Grading<'a> {
         supervisor: Supervisor,
         fresh: bool,
     ) -> anyhow::Result<Grading<'a>> {
-        let progress = Progress::start("building what submissions are built with");
+        let progress = Progress::told("building what submissions are built with", "crates");
         let kit = Kit::prepare(course, &exercises, &supervisor, &progress)?;
         let isolation =
             streamlings_grade::supervise::isolation().context("a case cannot be confined")?;

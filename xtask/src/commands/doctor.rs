@@ -79,7 +79,7 @@ fn build_and_ask(root: &Path, has_hardware: bool) -> anyhow::Result<Vec<Item>> {
     let course = Course::read(root)?;
     let Some(exercise) = course.exercises.first() else { return Ok(Vec::new()) };
     let package = Whose::Solution.package(exercise);
-    let progress = Progress::start("building a grade binary");
+    let progress = Progress::told("building a grade binary", "crates");
     let built = build(&course.root, std::slice::from_ref(&package), &["grade"], &progress)?;
     drop(progress);
     let program = match built.program(&course.root, &package, "grade") {

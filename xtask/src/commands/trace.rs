@@ -129,7 +129,7 @@ fn of_exercise(root: &Path, name: &str, arguments: &TraceArguments) -> anyhow::R
         false => &[Whose::Learner, Whose::Solution],
     };
     let packages: Vec<_> = whose.iter().map(|whose| whose.package(exercise)).collect();
-    let progress = Progress::start("building");
+    let progress = Progress::told("building", "crates");
     let built = build(&course.root, &packages, &["grade"], &progress)?;
     let folder = tempfile::tempdir()?;
     let mut tracer = Tracer {

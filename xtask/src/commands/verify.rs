@@ -129,7 +129,7 @@ pub fn run(root: &Path, arguments: &VerifyArguments) -> anyhow::Result<Exit> {
 
 /// The tests of the workspace's default members, through `cargo test`.
 fn crates(root: &Path) -> anyhow::Result<Counts> {
-    let _progress = Progress::start("testing our own crates");
+    let _progress = Progress::told("testing our own crates", "crates");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .current_dir(root)
@@ -249,7 +249,7 @@ fn mutants(course: &Course, supervisor: &Supervisor) -> anyhow::Result<Counts> {
         return Ok(counts);
     }
     let packages: Vec<Package> = with_mutants.iter().map(|(_, package)| package.clone()).collect();
-    let progress = Progress::start("building mutants");
+    let progress = Progress::told("building mutants", "crates");
     let built = build(&course.root, &packages, &["mutants"], &progress)?;
     for (exercise, package) in &with_mutants {
         let program = match built.program(&course.root, package, "mutants") {

@@ -5,6 +5,7 @@ mod check;
 mod columns;
 mod learner;
 mod new;
+mod progress;
 mod quiz;
 mod state;
 mod submissions;
