@@ -1,16 +1,19 @@
 //! Building grade binaries with cargo: which were made, and what rustc said of the learner's code.
 
 mod crates;
+mod errors;
 pub mod messages;
+mod signatures;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
 use cargo_metadata::{Artifact, Message};
-use streamlings_grade::{At, Finding, diagnosis};
+use streamlings_grade::Finding;
 
 use self::crates::Crates;
+pub use self::errors::not_built;
 use crate::progress::Progress;
 
 /// The driver's crate, as cargo names its folder.
@@ -23,6 +26,13 @@ pub struct Package {
     pub name: String,
     /// Its folder, within the workspace.
     pub folder: PathBuf,
+}
+
+impl Package {
+    /// The starter that its exercise began with.
+    fn starter(&self, root: &Path) -> PathBuf {
+        root.join("solutions").join(self.folder.file_name().unwrap_or_default()).join("starter")
+    }
 }
 
 /// What one build gave.
@@ -162,26 +172,12 @@ impl Built {
             return Ok(program.clone());
         }
         match self.errors.get(&package.name) {
-            Some(errors) => Err(not_built(&root.join(&package.folder).join("src/lib.rs"), errors)),
+            Some(errors) => Err(not_built(root, &package.folder, &package.starter(root), errors)),
             None => Err(NotBuilt::Grader(self.trouble.clone().unwrap_or_else(|| {
                 format!("package `{}` has no test target `{target}`", package.name)
             }))),
         }
     }
-}
-
-/// What rustc's errors, of which there is one at least, mean for whoever wrote this source.
-pub fn not_built(source: &Path, errors: &[Error]) -> NotBuilt {
-    let said = errors.iter().map(|error| rendered(&error.diagnostic)).collect();
-    // Nobody's code can say this of the cases' program.
-    let without_linker = |error: &Error| {
-        let message = &error.diagnostic.message;
-        !error.in_library && message.starts_with("linker `") && message.ends_with("` not found")
-    };
-    if errors.iter().any(without_linker) {
-        return NotBuilt::Grader(said);
-    }
-    NotBuilt::Learner(Box::new(explain(source, errors)), said)
 }
 
 /// Whether a message is an error, and not a count of them.
@@ -198,62 +194,4 @@ fn is_warning(diagnostic: &Diagnostic) -> bool {
 
 fn rendered(diagnostic: &Diagnostic) -> String {
     diagnostic.rendered.clone().unwrap_or_else(|| format!("{}\n", diagnostic.message))
-}
-
-/// What rustc's errors mean for the learner.
-fn explain(source: &Path, errors: &[Error]) -> Finding {
-    let in_library = errors.iter().any(|error| error.in_library);
-    let Some(first) = errors.iter().find(|error| error.in_library == in_library) else {
-        return Finding::new(diagnosis::DOES_NOT_COMPILE, "rustc rejected it");
-    };
-    let message = &first.diagnostic.message;
-    if in_library {
-        return Finding::new(diagnosis::DOES_NOT_COMPILE, format!("rustc: {message}"))
-            .at(place(&first.diagnostic), "");
-    }
-    if !source.is_file() {
-        return Finding::new(diagnosis::SOURCE_MISSING, "src/lib.rs is not there");
-    }
-    if message.starts_with("linking with ") {
-        return Finding::new(diagnosis::DOES_NOT_COMPILE, not_linked(&first.diagnostic));
-    }
-    // The library compiles, and the grading cases do not find in it what they call.
-    if is_empty(source) {
-        return Finding::new(diagnosis::SOURCE_MISSING, "src/lib.rs is empty");
-    }
-    let code = first.diagnostic.code.as_ref().map(|code| code.code.as_str());
-    match code {
-        Some("E0425" | "E0432" | "E0433" | "E0603") => {
-            Finding::new(diagnosis::FUNCTION_MISSING, format!("rustc, of the cases: {message}"))
-        }
-        _ => Finding::new(diagnosis::SIGNATURE_CHANGED, format!("rustc, of the cases: {message}")),
-    }
-}
-
-/// What a linker's error means: as a rule, that a function is declared and is nowhere.
-fn not_linked(diagnostic: &Diagnostic) -> String {
-    let said = std::iter::once(&diagnostic.message)
-        .chain(diagnostic.children.iter().map(|child| &child.message));
-    let missing = said.flat_map(|text| text.lines()).find_map(|line| {
-        let rest = ["undefined symbol: ", "undefined reference to "]
-            .iter()
-            .find_map(|phrase| Some(line.split_once(phrase)?.1))?;
-        let name = rest.trim_matches(|c: char| !(c.is_alphanumeric() || c == '_'));
-        Some(name.to_owned())
-    });
-    match missing {
-        Some(name) => {
-            format!("it compiles and does not link: `{name}` is declared and nowhere defined")
-        }
-        None => "it compiles, and the linker rejects it".to_owned(),
-    }
-}
-
-fn is_empty(source: &Path) -> bool {
-    std::fs::read_to_string(source).is_ok_and(|text| text.trim().is_empty())
-}
-
-fn place(diagnostic: &Diagnostic) -> Option<At> {
-    let span = diagnostic.spans.iter().find(|span| span.is_primary)?;
-    Some(At::new(span.file_name.replace('\\', "/"), u32::try_from(span.line_start).ok()?))
 }

@@ -145,10 +145,9 @@ fn of_exercise(root: &Path, name: &str, arguments: &TraceArguments) -> anyhow::R
         Ok(program) => tracer.pick(&program, arguments.case.as_deref())?,
         Err(NotBuilt::Learner(finding, rustc)) => {
             drop(tracer);
-            print(&format!(
-                "{rustc}\n{}\n",
-                wrapped(&Verdict::failed("", *finding).to_string(), "  ")
-            ))?;
+            let rustc = if rustc.is_empty() { rustc } else { rustc + "\n" };
+            let verdict = wrapped(&Verdict::failed("", *finding).to_string(), "  ");
+            print(&format!("{rustc}{verdict}\n"))?;
             return Ok(Drawn::Nothing(Exit::DoesNotCompile));
         }
         Err(NotBuilt::Grader(trouble)) => {

@@ -227,13 +227,19 @@ fn rows_of(items: impl Iterator<Item = String>, width: usize) -> Vec<String> {
     rows
 }
 
-/// Without a grade binary, all cases have the same to say, and rustc says it better.
+/// Without a grade binary, all cases have the same to say, and if rustc speaks of the learner's code, it says it
+/// better.
 fn push_not_built(out: &mut String, root: &Path, exercise: &ExerciseReport, rustc: &str) {
-    line!(out, "{}", rustc.trim_end());
-    line!(out);
+    if !rustc.is_empty() {
+        line!(out, "{}\n", rustc.trim_end());
+    }
     if let Some(case) = exercise.cases.first() {
         let mut verdict = case.verdict.clone();
-        verdict.spots.clear();
+        if !rustc.is_empty()
+            && verdict.diagnosis.as_deref() != Some(diagnosis::SIGNATURE_CHANGED.code)
+        {
+            verdict.spots.clear();
+        }
         line!(out, "{}", snippet::render(root, &verdict));
         line!(out);
     }

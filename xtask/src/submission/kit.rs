@@ -60,6 +60,8 @@ pub struct Kit {
 struct Part {
     /// The checkout's own grade binary, which says what the cases are.
     program: PathBuf,
+    /// What the exercise began with.
+    starter: PathBuf,
     cases: Vec<String>,
     edition: String,
     /// The settings of its profile.
@@ -158,6 +160,7 @@ impl Kit {
             let part = Part {
                 cases: describe(&program, supervisor)?.cases.into_iter().map(|c| c.name).collect(),
                 program,
+                starter: root.join(exercise.starter()),
                 edition: library.target.edition.to_string(),
                 profile: [
                     format!("-Copt-level={}", profile.opt_level),
@@ -216,6 +219,9 @@ impl Kit {
             let folder = course.root.join("exercises").join(&exercise.folder);
             hash.update(std::fs::read(folder.join("exercise.toml"))?);
             hash.update(sources::digest(&sources::read(&folder.join("tests"))?));
+            // What signatures are held against.
+            let starter = sources::read(&course.root.join(exercise.starter()));
+            hash.update(sources::digest(&starter.unwrap_or_default()));
         }
         let Supervisor { time_limit, output_limit, limits, seed, .. } = supervisor;
         let limits = format!("{output_limit} {limits:?} {}", disk::LIMIT);
@@ -263,7 +269,6 @@ impl Kit {
             arguments
         };
         let rustc = self.rustc(exercise, room, supervisor);
-        let source = room.workspace().join(&folder).join("src/lib.rs");
         let not_built = |ran: Rustc, in_library: bool| {
             let errors = ran.errors.into_iter();
             let errors: Vec<_> =
@@ -278,7 +283,10 @@ impl Kit {
                     NotBuilt::Grader(format!("{why}; grade once more\n{}", ran.said))
                 }
                 (Some(ended), _) => rejected(format!("rustc {ended}"), ran.said),
-                (None, false) => build::not_built(&source, &errors),
+                (None, false) => {
+                    let (root, folder) = (room.workspace(), Path::new(&folder));
+                    build::not_built(&root, folder, &part.starter, &errors)
+                }
                 // An error longer than what is kept of rustc's output, or one of rustc's own.
                 (None, true) if ran.is_cut => {
                     rejected("rustc says more than is kept of it".to_owned(), ran.said)

@@ -7,6 +7,7 @@ mod learner;
 mod new;
 mod progress;
 mod quiz;
+mod signatures;
 mod state;
 mod submissions;
 mod terminal;
