@@ -179,7 +179,11 @@ fn of_exercise(root: &Path, name: &str, arguments: &TraceArguments) -> anyhow::R
             Err(error) => warn(&format!("the solution's run is not drawn: {error:#}")),
         }
     }
-    Ok(Drawn::Picture(Picture { title: format!("{label}: {case}"), runs }, exercise.name.clone()))
+    let name = match &arguments.case {
+        Some(case) => format!("{}-{case}", exercise.name),
+        None => exercise.name.clone(),
+    };
+    Ok(Drawn::Picture(Picture { title: format!("{label}: {case}"), runs }, name))
 }
 
 fn remarks(run: &CaseRun, number: usize) -> Vec<String> {

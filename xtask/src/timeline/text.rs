@@ -95,7 +95,7 @@ fn write_run(out: &mut String, run: &Run, span: (i64, i64), is_alone: bool) {
         }
         *out += &row.text(&lane.name);
     }
-    section(out, "operations", operations(timeline));
+    section(out, "operations, in the order in which they were enqueued", operations(timeline));
     section(out, "stream waits", waits(timeline));
     let held = timeline
         .held()

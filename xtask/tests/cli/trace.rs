@@ -136,9 +136,9 @@ fn a_case_and_a_format_can_be_asked_for() {
     let root = root.path();
     let (out, code) = said(root, &["trace", "sum", "--case", "third", "--seed", "12"]);
     assert_eq!(code, Some(0), "{out}");
-    let path = root.join("target/trace/sum.html");
+    let path = root.join("target/trace/sum-third.html");
     assert_eq!(Path::new(out.trim()), path.canonicalize().expect("it is there"));
-    let page = std::fs::read_to_string(path).expect("it can be read");
+    let page = std::fs::read_to_string(&path).expect("it can be read");
     // Of runs that went well the first one, which is without delays.
     assert!(page.contains("kernel yours_plain") && page.contains("kernel solution_plain"));
     assert!(!page.contains("delayed") && !page.contains("solutions/01_sum"));
@@ -147,6 +147,12 @@ fn a_case_and_a_format_can_be_asked_for() {
         (&ran(root, "exercises/01_sum")[..], &ran(root, "solutions/01_sum")[..]),
         (&third[..], &third[..])
     );
+
+    // Another case has another file.
+    assert_eq!(said(root, &["trace", "sum", "--case", "first"]).1, Some(0));
+    assert!(root.join("target/trace/sum-first.html").is_file());
+    assert_eq!(std::fs::read_to_string(path).expect("it can be read"), page);
+    std::fs::remove_file(root.join("exercises/01_sum/ran")).expect("it is there");
 
     let (text, code) = said(root, &["trace", "1", "--solutions", "--format", "text"]);
     assert_eq!(code, Some(0), "{text}");
