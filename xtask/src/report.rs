@@ -1,5 +1,6 @@
 //! What a check found, before it is written in one format or another.
 
+mod backtrace;
 pub mod class;
 pub mod github;
 pub mod human;

@@ -245,3 +245,21 @@ fn a_panic_at_the_same_line_is_told_once() {
     assert_eq!(text.matches("n is 9").count(), 1, "{text}");
     insta::assert_snapshot!(text);
 }
+
+#[test]
+fn the_same_mistake_at_one_line_is_told_once() {
+    let missed = |name: &str, launch: u32, line| {
+        let message = format!("the answer is none, and launch {launch} faulted");
+        let finding = Finding::new(diagnosis::FAULT_NOT_SEEN, message).at(at(line), "no error");
+        case(Verdict::failed(name, finding), &format!("launch {launch}\n"))
+    };
+    let cases = vec![
+        missed("first", 0, 4),
+        missed("middle", 3, 4),
+        missed("again", 0, 4),
+        missed("elsewhere", 3, 5),
+    ];
+    let text = render_all(vec![exercise(1, "async_launch", cases)], DeviceKind::Emulated);
+    assert_eq!(text.matches("[fault-not-seen]").count(), 2, "{text}");
+    insta::assert_snapshot!(text);
+}
