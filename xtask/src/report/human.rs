@@ -8,7 +8,7 @@ use streamlings_grade::{At, Outcome, Verdict, diagnosis};
 use streamlings_trace::Device;
 
 use super::{CaseReport, ExerciseReport, Report, Submitted, backtrace, snippet};
-use crate::criterion::State;
+use crate::criterion::{self, State};
 use crate::grading::Whose;
 use crate::text::{counted, width};
 
@@ -359,7 +359,13 @@ fn push_summary(out: &mut String, report: &Report) {
     line!(out, "{}", textwrap::fill(&text, width()));
     if report.exercises.len() < report.total {
         let left_out = report.total - report.exercises.len();
-        line!(out, "Not checked: {left_out} of {} exercises", report.total);
+        let criterion = match checked_parts(report) {
+            _ if report.whose == Whose::Solution || report.submission.is_some() => "",
+            None => "",
+            Some(parts) if parts.is_empty() => ", and the completion criterion",
+            Some(_) => ", and the rest of the completion criterion",
+        };
+        line!(out, "Not checked: {left_out} of {} exercises{criterion}", report.total);
     }
     if report.whose == Whose::Solution {
         line!(out, "These are the reference solutions, not your code.");
@@ -380,21 +386,45 @@ fn push_summary(out: &mut String, report: &Report) {
         line!(out, "        edit {folder}/src/lib.rs");
         line!(out, "        then cargo xtask check {number}");
     }
+    if let Some(parts) = checked_parts(report) {
+        for part in parts {
+            let text = format!("Completion criterion: {}", state_of(part));
+            line!(out, "{}", textwrap::fill(&text, width()));
+        }
+        return;
+    }
     let state = report.criterion.state();
     let partly = report.criterion.parts.iter().any(|part| part.state == State::NotInThisVersion);
     let partly = if partly { ", as far as this version goes" } else { "" };
     let text = format!("Completion criterion{partly}: {}", state.words());
     line!(out, "{}", textwrap::fill(&text, width()));
     for part in &report.criterion.parts {
-        let detail = match part.detail.as_str() {
-            "" => String::new(),
-            detail => format!(" ({detail})"),
-        };
-        let text = format!("{}: {}{detail}", part.what, part.state.words());
         let options =
             textwrap::Options::new(width()).initial_indent("  - ").subsequent_indent("    ");
-        line!(out, "{}", textwrap::fill(&text, options));
+        line!(out, "{}", textwrap::fill(&state_of(part), options));
     }
+}
+
+/// Of a check that left out some of the course, and so of the completion criterion: the parts of that which it
+/// did look at.
+fn checked_parts(report: &Report) -> Option<Vec<&criterion::Part>> {
+    let parts = || report.criterion.parts.iter();
+    let is_checked = |part: &&criterion::Part| {
+        !matches!(part.state, State::NotChecked | State::NotInThisVersion)
+    };
+    let is_whole = parts().all(|part| part.state != State::NotChecked)
+        && parts().any(|part| is_checked(&part));
+    let is_short = report.exercises.len() < report.total && !is_whole;
+    is_short.then(|| parts().filter(is_checked).collect())
+}
+
+/// How far a part of the criterion is met.
+fn state_of(part: &criterion::Part) -> String {
+    let detail = match part.detail.as_str() {
+        "" => String::new(),
+        detail => format!(" ({detail})"),
+    };
+    format!("{}: {}{detail}", part.what, part.state.words())
 }
 
 #[cfg(test)]

@@ -191,6 +191,9 @@ fn the_criterion_is_met_only_on_a_gpu_and_with_all_its_parts() {
         ..Verdict::failed("snippets", finding)
     };
     insta::assert_snapshot!("not_met", last_lines(render_all(half, DeviceKind::Gpu)));
+    // Of a part of the course there is less to say.
+    let only_02 = last_lines(render_all(solved()[..1].to_vec(), DeviceKind::Gpu));
+    insta::assert_snapshot!("only_a_part_is_checked", only_02);
     let without_06 = render_in(&COURSE[..2], solved()[..1].to_vec(), DeviceKind::Emulated);
     insta::assert_snapshot!("met_as_far_as_this_version_goes", last_lines(without_06));
 }
