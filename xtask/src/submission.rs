@@ -106,6 +106,11 @@ impl<'a> Grading<'a> {
         self.kit.any_program()
     }
 
+    /// What earlier runs have kept.
+    pub fn results(&self) -> &Results {
+        &self.results
+    }
+
     /// What the kernel keeps submissions from.
     pub fn isolation(&self) -> Isolation {
         self.isolation
