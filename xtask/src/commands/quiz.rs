@@ -114,7 +114,8 @@ fn say_score(before: &str) {
     let Some(score) = set(None) else { return };
     let Score { right, asked, seed } = score;
     let again = format!("`cargo xtask quiz --seed {seed}` asks the same again.");
-    let said = format!("{before}Score: {right} of {asked} right. {again}\n");
+    let score = wrapped(&format!("Score: {right} of {asked} right. {again}"), "");
+    let said = format!("{before}{score}\n");
     // Whoever does not read this any more does not miss it.
     let _ = text::print(&said);
 }

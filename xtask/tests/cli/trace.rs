@@ -8,6 +8,7 @@ use streamlings_trace::format::Writer;
 use streamlings_trace::{DeviceKind, Op, StreamId, Trace};
 
 use crate::new::copy;
+use crate::terminal::Terminal;
 use crate::workspace::{RIGHT, command, package, said, target, workspace, write, xtask};
 
 /// A stand-in for a grade binary. Its cases are in RUNS: name, outcome, diagnosis, how many traces it leaves;
@@ -128,6 +129,19 @@ fn the_first_case_that_does_not_pass_is_drawn_with_the_solution_below() {
     assert_eq!(names, ["first", "second"]);
     // The same sizes and data.
     assert_eq!(theirs, mine[1..]);
+}
+
+#[test]
+fn its_text_fits_a_narrow_terminal() {
+    let root = course(PASSES, PASSES);
+    let arguments = ["trace", "1", "--format", "text"];
+    let mut terminal = Terminal::start_sized(root.path(), &arguments, (60, 60));
+    assert_eq!(terminal.end(), 0, "{}", terminal.screen());
+    let written = terminal.written();
+    // Before it, what was going on stood in the same place.
+    let (_, text) = written.rsplit_once("01 sum: first").expect("that is its first line");
+    assert!(text.contains("key: K kernel"), "{text}");
+    assert!(text.lines().all(|line| line.trim_end().chars().count() <= 60), "{text}");
 }
 
 #[test]
