@@ -68,8 +68,20 @@ pub struct Error {
 pub enum NotBuilt {
     /// For a reason in the learner's code; rustc's own messages with it.
     Learner(Box<Finding>, String),
+    /// The cases cannot use the learner's code. rustc's messages with it are about the cases, which are not the
+    /// learner's to read.
+    Unfit(Box<Finding>, String),
     /// For any other reason.
     Grader(String),
+}
+
+impl NotBuilt {
+    /// rustc's own messages, or cargo's.
+    pub fn said(self) -> String {
+        match self {
+            NotBuilt::Learner(_, said) | NotBuilt::Unfit(_, said) | NotBuilt::Grader(said) => said,
+        }
+    }
 }
 
 /// Builds these test targets of these packages. One package that does not compile does not keep the

@@ -87,6 +87,7 @@ impl Part {
         match built {
             Ok(program) => Part::Program(program),
             Err(NotBuilt::Learner(finding, rustc)) => not_built(&finding, rustc),
+            Err(NotBuilt::Unfit(finding, _)) => not_built(&finding, String::new()),
             Err(NotBuilt::Grader(trouble)) => {
                 let why = "the grade binary was not built";
                 not_built(&Finding::new(diagnosis::SETUP_FAILED, why), trouble)

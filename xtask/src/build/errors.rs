@@ -10,6 +10,12 @@ use super::{Error, NotBuilt, rendered};
 use crate::sources;
 use crate::text::and;
 
+/// How rustc begins to tell of the linker.
+const LINKING: &str = "linking with ";
+
+/// Of more changes than these only the names are told.
+const SHOWN: usize = 3;
+
 /// What rustc's errors, of which there is one at least, mean for whoever wrote the sources in a folder of this
 /// workspace.
 pub fn not_built(root: &Path, folder: &Path, starter: &Path, errors: &[Error]) -> NotBuilt {
@@ -28,20 +34,26 @@ pub fn not_built(root: &Path, folder: &Path, starter: &Path, errors: &[Error]) -
         .filter(|error| error.in_library == in_library)
         .map(|error| &error.diagnostic)
         .collect();
+    let source = root.join(folder).join("src/lib.rs");
+    if !in_library && nothing_to_compare(&source, &told) {
+        return NotBuilt::Learner(Box::new(explain(&source, in_library, &told)), said);
+    }
     let changed = changes(root, folder, starter).into_iter();
     let changed: Vec<Change> = match in_library {
         true => changed.filter(|change| change.is_behind(&told)).collect(),
         false => changed.filter(|change| told.iter().any(|error| names(error, change))).collect(),
     };
     match explain_changes(&changed) {
-        // What rustc says of the cases is of no use to the learner.
-        Some(finding) if !in_library => NotBuilt::Learner(Box::new(finding), String::new()),
+        Some(finding) if !in_library => NotBuilt::Unfit(Box::new(finding), said),
         Some(finding) => NotBuilt::Learner(Box::new(finding), said),
-        None => {
-            let source = root.join(folder).join("src/lib.rs");
-            NotBuilt::Learner(Box::new(explain(&source, in_library, &told)), said)
-        }
+        None => NotBuilt::Learner(Box::new(explain(&source, in_library, &told)), said),
     }
+}
+
+/// Whether there is no code, or it compiles and does not link: it is no signature then.
+fn nothing_to_compare(source: &Path, errors: &[&Diagnostic]) -> bool {
+    let linking = errors.iter().any(|error| error.message.starts_with(LINKING));
+    linking || !source.is_file() || is_empty(source)
 }
 
 /// Something that the starter has, and the learner's code has not, or not so.
@@ -130,7 +142,7 @@ fn explain_changes(changes: &[Change]) -> Option<Finding> {
         let why = format!("{names} {are} not as the grading cases use {them}");
         Finding::new(diagnosis::SIGNATURE_CHANGED, why)
     };
-    for Change { wanted, found, .. } in changes {
+    for Change { wanted, found, .. } in changes.iter().take(SHOWN) {
         if let Some((item, path)) = found {
             finding = finding.at(At::new(path, item.lines.start), "");
             finding = finding.note(format!("it is `{}`", item.shown));
@@ -153,7 +165,7 @@ fn explain(source: &Path, in_library: bool, errors: &[&Diagnostic]) -> Finding {
     if !source.is_file() {
         return Finding::new(diagnosis::SOURCE_MISSING, "src/lib.rs is not there");
     }
-    if message.starts_with("linking with ") {
+    if message.starts_with(LINKING) {
         return Finding::new(diagnosis::DOES_NOT_COMPILE, not_linked(first));
     }
     // The library compiles, and the grading cases do not find in it what they call.

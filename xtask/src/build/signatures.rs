@@ -268,10 +268,16 @@ fn spelled(tokens: &[TokenTree]) -> String {
             out.push(' ');
         }
         match token {
-            TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => {
+            TokenTree::Group(group) => {
                 let inside: Vec<TokenTree> = group.stream().into_iter().collect();
                 let parts: Vec<String> = split(&inside).into_iter().map(spelled).collect();
-                out += &format!("({})", parts.join(", "));
+                let parts = parts.join(", ");
+                out += &match group.delimiter() {
+                    Delimiter::Parenthesis => format!("({parts})"),
+                    Delimiter::Bracket => format!("[{parts}]"),
+                    Delimiter::Brace => format!("{{ {parts} }}"),
+                    Delimiter::None => parts,
+                };
             }
             token => out += &token.to_string(),
         }
@@ -350,7 +356,7 @@ mod tests {
     #[test]
     fn items_are_found_with_their_lines() {
         let text = "//! A file.\n\npub struct Times {\n    /// When.\n    pub done: Duration,\n    own: u8,\n}\n\n\
-            impl Times {\n    pub const fn wait(\n        &self,\n        of: u8,\n    ) -> u8 {\n        1\n    }\n}\n\n\
+            impl Times {\n    pub const fn wait(\n        &self,\n        of: &[Vec<u8>],\n    ) -> u8 {\n        1\n    }\n}\n\n\
             impl<T> From<T> for Times {\n    fn from(_: T) -> Times {}\n}\nimpl<'a, T: Into<u8>> Held<'a, T> {\n    pub(crate) fn get() {}\n}\n\
             pub struct Empty;\npub struct Pair(pub u8, u8);\nfn own() {}\n";
         let found: Vec<String> = items(text)
@@ -361,7 +367,7 @@ mod tests {
             found,
             [
                 "Times 3..8 pub struct Times { pub done: Duration }",
-                "Times::wait 10..16 pub fn wait(&self, of: u8) -> u8",
+                "Times::wait 10..16 pub fn wait(&self, of: &[Vec<u8>]) -> u8",
                 "Held::get 22..23 fn get()",
                 "Empty 24..25 pub struct Empty",
                 "Pair 25..26 pub struct Pair { pub u8 }",

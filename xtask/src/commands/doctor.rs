@@ -14,7 +14,7 @@ use serde::Serialize;
 use streamlings_grade::supervise::Supervisor;
 use streamlings_trace::DeviceKind;
 
-use crate::build::{NotBuilt, build};
+use crate::build::build;
 use crate::cli::{Answer, DoctorArguments};
 use crate::course::Course;
 use crate::exit::Exit;
@@ -84,7 +84,8 @@ fn build_and_ask(root: &Path, has_hardware: bool) -> anyhow::Result<Vec<Item>> {
     drop(progress);
     let program = match built.program(&course.root, &package, "grade") {
         Ok(program) => program,
-        Err(NotBuilt::Learner(_, why) | NotBuilt::Grader(why)) => {
+        Err(why) => {
+            let why = why.said();
             let found = format!("`{}` cannot be built", package.name);
             let why = anstream::adapter::strip_str(why.trim_end()).to_string();
             let last: Vec<&str> = why.lines().rev().take(8).collect();

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use streamlings_grade::supervise::{CaseRun, Supervisor};
-use streamlings_grade::{Outcome, Verdict};
+use streamlings_grade::{Finding, Outcome, Verdict};
 use streamlings_trace::format::{MAGIC, Reader};
 use streamlings_trace::{Header, Item, Trace};
 
@@ -145,10 +145,12 @@ fn of_exercise(root: &Path, name: &str, arguments: &TraceArguments) -> anyhow::R
         Ok(program) => tracer.pick(&program, arguments.case.as_deref())?,
         Err(NotBuilt::Learner(finding, rustc)) => {
             drop(tracer);
-            let rustc = if rustc.is_empty() { rustc } else { rustc + "\n" };
-            let verdict = wrapped(&Verdict::failed("", *finding).to_string(), "  ");
-            print(&format!("{rustc}{verdict}\n"))?;
-            return Ok(Drawn::Nothing(Exit::DoesNotCompile));
+            print(&format!("{rustc}\n"))?;
+            return not_drawn(*finding);
+        }
+        Err(NotBuilt::Unfit(finding, _)) => {
+            drop(tracer);
+            return not_drawn(*finding);
         }
         Err(NotBuilt::Grader(trouble)) => {
             anyhow::bail!("the grade binary was not built: {trouble}")
@@ -184,6 +186,13 @@ fn of_exercise(root: &Path, name: &str, arguments: &TraceArguments) -> anyhow::R
         None => exercise.name.clone(),
     };
     Ok(Drawn::Picture(Picture { title: format!("{label}: {case}"), runs }, name))
+}
+
+/// Says why code that was not built is not drawn.
+fn not_drawn(finding: Finding) -> anyhow::Result<Drawn> {
+    let exit = Exit::of_outcomes([finding.diagnosis.outcome]);
+    print(&format!("{}\n", wrapped(&Verdict::failed("", finding).to_string(), "  ")))?;
+    Ok(Drawn::Nothing(exit))
 }
 
 fn remarks(run: &CaseRun, number: usize) -> Vec<String> {
@@ -290,10 +299,8 @@ impl Tracer<'_> {
     }
 
     fn solution(&self, case: &str, delayed: bool, number: usize) -> anyhow::Result<Run> {
-        let program = self.program(Whose::Solution).map_err(|error| match error {
-            NotBuilt::Learner(_, rustc) => anyhow::anyhow!(rustc),
-            NotBuilt::Grader(trouble) => anyhow::anyhow!(trouble),
-        })?;
+        let program =
+            self.program(Whose::Solution).map_err(|error| anyhow::anyhow!(error.said()))?;
         let run = self.run(&program, case)?;
         let (number, mut trace) = self.alike(&run, delayed, number)?.context("it left no trace")?;
         let timeline = Timeline::without_lines(&mut trace);

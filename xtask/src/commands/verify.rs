@@ -17,7 +17,7 @@ use comfy_table::{ContentArrangement, Table, presets};
 use streamlings_grade::Outcome;
 use streamlings_grade::supervise::Supervisor;
 
-use crate::build::{NotBuilt, Package, build};
+use crate::build::{Package, build};
 use crate::cli::VerifyArguments;
 use crate::course::{Course, Exercise};
 use crate::exit::Exit;
@@ -231,7 +231,7 @@ fn solutions(report: &Report) -> Counts {
 }
 
 fn complain_of_rustc(rustc: Option<&str>) {
-    if let Some(rustc) = rustc {
+    if let Some(rustc) = rustc.filter(|rustc| !rustc.is_empty()) {
         anstream::println!("{}", rustc.trim_end());
     }
 }
@@ -254,9 +254,9 @@ fn mutants(course: &Course, supervisor: &Supervisor) -> anyhow::Result<Counts> {
     for (exercise, package) in &with_mutants {
         let program = match built.program(&course.root, package, "mutants") {
             Ok(program) => program,
-            Err(NotBuilt::Learner(_, why) | NotBuilt::Grader(why)) => {
+            Err(why) => {
                 let what = format!("mutants of {}", exercise.label());
-                counts.fail(Off::new(what, "a program", "it was not built"), &why);
+                counts.fail(Off::new(what, "a program", "it was not built"), &why.said());
                 continue;
             }
         };

@@ -85,7 +85,8 @@ impl Kit {
         let packages: Vec<Package> = exercises.iter().map(|e| Whose::Learner.package(e)).collect();
         let metadata = MetadataCommand::new().current_dir(root).no_deps().exec()?;
         let folder = metadata.target_directory.as_std_path().join("submissions");
-        let lock = lock(&folder)?;
+        let lock = lock(&folder, || progress.waits_for("the other run"))?;
+        progress.waits_no_more();
         let built = build::build(root, &packages, &["grade"], progress)?;
         let libraries = folder.join("libraries");
         if libraries.exists() {
@@ -136,8 +137,9 @@ impl Kit {
         for (exercise, package) in exercises.iter().zip(&packages) {
             let program = match built.program(root, package, "grade") {
                 Ok(program) => program,
-                Err(NotBuilt::Learner(_, why) | NotBuilt::Grader(why)) => {
-                    bail!("the grader's own {} does not compile:\n{why}", exercise.label())
+                Err(why) => {
+                    let (label, why) = (exercise.label(), why.said());
+                    bail!("the grader's own {label} does not compile:\n{why}")
                 }
             };
             let manifest = root.join(&package.folder).join("Cargo.toml");
@@ -357,7 +359,7 @@ impl Kit {
 }
 
 /// Waits until nobody else grades submissions in this folder: two would spoil each other's results.
-fn lock(folder: &Path) -> anyhow::Result<Flock<File>> {
+fn lock(folder: &Path, blocked: impl FnOnce()) -> anyhow::Result<Flock<File>> {
     std::fs::create_dir_all(folder)?;
     let file = folder.join("lock");
     let shown = || format!("{} cannot be locked", file.display());
@@ -369,6 +371,7 @@ fn lock(folder: &Path) -> anyhow::Result<Flock<File>> {
                 "another run grades submissions in {}; waiting for it",
                 folder.display()
             ));
+            blocked();
         }
         Err((_, error)) => return Err(error).with_context(shown),
     }
@@ -458,7 +461,7 @@ mod tests {
             read: Vec::new(),
             flags: Vec::new(),
             put: vec![(library.clone(), 9)],
-            _lock: lock(folder.path()).expect("nobody else has it"),
+            _lock: lock(folder.path(), || {}).expect("nobody else has it"),
             exercises: BTreeMap::new(),
         };
         assert!(kit.is_whole());

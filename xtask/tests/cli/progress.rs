@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use nix::fcntl::{Flock, FlockArg};
 use serde_json::Value;
@@ -56,6 +57,20 @@ fn a_long_build_says_so_in_a_plain_line() {
     let expected = |line: &str| line.starts_with("building: ") && line.contains(" crates");
     assert!(rest.lines().all(expected), "{rest}");
     assert_eq!(report["exercises"][0]["outcome"], "passed");
+}
+
+#[test]
+fn a_check_that_watch_shows_writes_no_such_lines() {
+    let root = slow();
+    let arguments = ["check", "1", "--findings-only"];
+    let mut check = command(root.path(), &arguments);
+    let check = check.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("xtask runs");
+    // By then there would have been one.
+    std::thread::sleep(Duration::from_secs(4));
+    write(root.path(), "exercises/01_sum/go", b"");
+    let output = check.wait_with_output().expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert!(output.status.success());
 }
 
 /// Locks what cargo locks in a target folder while it builds there.
