@@ -53,9 +53,9 @@ fn a_long_build_says_so_in_a_plain_line() {
     assert_eq!(next_line(&mut errors), "building ...\n");
     write(root.path(), "exercises/01_sum/go", b"");
     let (rest, report) = end(check, errors);
-    // Lines come seldom: there may be one more on a busy machine.
-    let expected = |line: &str| line.starts_with("building: ") && line.contains(" crates");
-    assert!(rest.lines().all(expected), "{rest}");
+    // Lines come seldom: there may be more on a busy machine.
+    let expected = |line: &str| ["building", "grading"].iter().any(|word| line.starts_with(word));
+    assert!(rest.lines().all(expected) && !rest.contains(['\r', '\x1b']), "{rest:?}");
     assert_eq!(report["exercises"][0]["outcome"], "passed");
 }
 
@@ -87,7 +87,12 @@ fn a_build_that_waits_for_another_says_so() {
     let lock = as_another_cargo(root.path());
     let mut check = check(root.path());
     let mut errors = BufReader::new(check.stderr.take().expect("it is piped"));
-    assert_eq!(next_line(&mut errors), format!("{WAITS}\n"));
+    // On a busy machine cargo may be slow to find that out.
+    let mut line = next_line(&mut errors);
+    while line.starts_with("building") {
+        line = next_line(&mut errors);
+    }
+    assert_eq!(line, format!("{WAITS}\n"));
     drop(lock);
     let (rest, report) = end(check, errors);
     assert!(!rest.contains(WAITS), "{rest}");
