@@ -1,19 +1,19 @@
 //! Building grade binaries with cargo: which were made, and what rustc said of the learner's code.
 
-mod parts;
+mod crates;
+mod errors;
+pub mod messages;
+mod signatures;
 
 use std::collections::HashMap;
-use std::ffi::OsString;
-use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-use anyhow::Context;
 use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
 use cargo_metadata::{Artifact, Message};
-use streamlings_grade::{At, Finding, diagnosis};
+use streamlings_grade::Finding;
 
-use self::parts::Parts;
+use self::crates::Crates;
+pub use self::errors::not_built;
 use crate::progress::Progress;
 
 /// The driver's crate, as cargo names its folder.
@@ -26,6 +26,13 @@ pub struct Package {
     pub name: String,
     /// Its folder, within the workspace.
     pub folder: PathBuf,
+}
+
+impl Package {
+    /// The starter that its exercise began with.
+    fn starter(&self, root: &Path) -> PathBuf {
+        root.join("solutions").join(self.folder.file_name().unwrap_or_default()).join("starter")
+    }
 }
 
 /// What one build gave.
@@ -61,8 +68,20 @@ pub struct Error {
 pub enum NotBuilt {
     /// For a reason in the learner's code; rustc's own messages with it.
     Learner(Box<Finding>, String),
+    /// The cases cannot use the learner's code. rustc's messages with it are about the cases, which are not the
+    /// learner's to read.
+    Unfit(Box<Finding>, String),
     /// For any other reason.
     Grader(String),
+}
+
+impl NotBuilt {
+    /// rustc's own messages, or cargo's.
+    pub fn said(self) -> String {
+        match self {
+            NotBuilt::Learner(_, said) | NotBuilt::Unfit(_, said) | NotBuilt::Grader(said) => said,
+        }
+    }
 }
 
 /// Builds these test targets of these packages. One package that does not compile does not keep the
@@ -76,45 +95,21 @@ pub fn build(
     targets: &[&str],
     progress: &Progress,
 ) -> anyhow::Result<Built> {
-    let mut command = Command::new(cargo());
-    command
-        .current_dir(root)
-        .args(["build", "--quiet", "--keep-going"])
-        .arg("--message-format=json-diagnostic-rendered-ansi")
-        .args(targets.iter().flat_map(|target| ["--test", target]))
-        .args(packages.iter().flat_map(|package| ["--package", &package.name]))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().context("cargo could not be run")?;
-    let stderr = child.stderr.take();
-    let said = std::thread::spawn(move || {
-        let mut text = String::new();
-        // Only for a message: what cannot be read is not shown.
-        let _ = stderr.map(|mut pipe| pipe.read_to_string(&mut text));
-        text
-    });
+    let tests = targets.iter().flat_map(|target| ["--test", target]);
+    let names = packages.iter().flat_map(|package| ["--package", &package.name]);
+    let arguments = ["--keep-going"].into_iter().chain(tests).chain(names);
     let mut built = Built::default();
-    let mut parts = Parts::new(root, packages, targets, progress);
-    if let Some(stdout) = child.stdout.take() {
-        for message in Message::parse_stream(BufReader::new(stdout)) {
-            let message = message?;
-            if let Message::CompilerArtifact(artifact) = &message {
-                parts.done(&artifact.target.name);
-            }
-            built.take_in(root, packages, message);
+    let mut crates = Crates::new(root, packages, targets, progress);
+    let (status, said) = messages::build(root, arguments, progress, |message| {
+        if let Message::CompilerArtifact(artifact) = &message {
+            crates.done(&artifact.target.name);
         }
-    }
-    let status = child.wait()?;
-    let said = said.join().unwrap_or_default();
+        built.take_in(root, packages, message);
+    })?;
     if !status.success() && built.errors.is_empty() && built.trouble.is_none() {
         built.trouble = Some(said.trim().to_owned());
     }
     Ok(built)
-}
-
-fn cargo() -> OsString {
-    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 impl Built {
@@ -189,26 +184,12 @@ impl Built {
             return Ok(program.clone());
         }
         match self.errors.get(&package.name) {
-            Some(errors) => Err(not_built(&root.join(&package.folder).join("src/lib.rs"), errors)),
+            Some(errors) => Err(not_built(root, &package.folder, &package.starter(root), errors)),
             None => Err(NotBuilt::Grader(self.trouble.clone().unwrap_or_else(|| {
                 format!("package `{}` has no test target `{target}`", package.name)
             }))),
         }
     }
-}
-
-/// What rustc's errors, of which there is one at least, mean for whoever wrote this source.
-pub fn not_built(source: &Path, errors: &[Error]) -> NotBuilt {
-    let said = errors.iter().map(|error| rendered(&error.diagnostic)).collect();
-    // Nobody's code can say this of the cases' program.
-    let without_linker = |error: &Error| {
-        let message = &error.diagnostic.message;
-        !error.in_library && message.starts_with("linker `") && message.ends_with("` not found")
-    };
-    if errors.iter().any(without_linker) {
-        return NotBuilt::Grader(said);
-    }
-    NotBuilt::Learner(Box::new(explain(source, errors)), said)
 }
 
 /// Whether a message is an error, and not a count of them.
@@ -225,62 +206,4 @@ fn is_warning(diagnostic: &Diagnostic) -> bool {
 
 fn rendered(diagnostic: &Diagnostic) -> String {
     diagnostic.rendered.clone().unwrap_or_else(|| format!("{}\n", diagnostic.message))
-}
-
-/// What rustc's errors mean for the learner.
-fn explain(source: &Path, errors: &[Error]) -> Finding {
-    let in_library = errors.iter().any(|error| error.in_library);
-    let Some(first) = errors.iter().find(|error| error.in_library == in_library) else {
-        return Finding::new(diagnosis::DOES_NOT_COMPILE, "rustc rejected it");
-    };
-    let message = &first.diagnostic.message;
-    if in_library {
-        return Finding::new(diagnosis::DOES_NOT_COMPILE, format!("rustc: {message}"))
-            .at(place(&first.diagnostic), "");
-    }
-    if !source.is_file() {
-        return Finding::new(diagnosis::SOURCE_MISSING, "src/lib.rs is not there");
-    }
-    if message.starts_with("linking with ") {
-        return Finding::new(diagnosis::DOES_NOT_COMPILE, not_linked(&first.diagnostic));
-    }
-    // The library compiles, and the grading cases do not find in it what they call.
-    if is_empty(source) {
-        return Finding::new(diagnosis::SOURCE_MISSING, "src/lib.rs is empty");
-    }
-    let code = first.diagnostic.code.as_ref().map(|code| code.code.as_str());
-    match code {
-        Some("E0425" | "E0432" | "E0433" | "E0603") => {
-            Finding::new(diagnosis::FUNCTION_MISSING, format!("rustc, of the cases: {message}"))
-        }
-        _ => Finding::new(diagnosis::SIGNATURE_CHANGED, format!("rustc, of the cases: {message}")),
-    }
-}
-
-/// What a linker's error means: as a rule, that a function is declared and is nowhere.
-fn not_linked(diagnostic: &Diagnostic) -> String {
-    let said = std::iter::once(&diagnostic.message)
-        .chain(diagnostic.children.iter().map(|child| &child.message));
-    let missing = said.flat_map(|text| text.lines()).find_map(|line| {
-        let rest = ["undefined symbol: ", "undefined reference to "]
-            .iter()
-            .find_map(|phrase| Some(line.split_once(phrase)?.1))?;
-        let name = rest.trim_matches(|c: char| !(c.is_alphanumeric() || c == '_'));
-        Some(name.to_owned())
-    });
-    match missing {
-        Some(name) => {
-            format!("it compiles and does not link: `{name}` is declared and nowhere defined")
-        }
-        None => "it compiles, and the linker rejects it".to_owned(),
-    }
-}
-
-fn is_empty(source: &Path) -> bool {
-    std::fs::read_to_string(source).is_ok_and(|text| text.trim().is_empty())
-}
-
-fn place(diagnostic: &Diagnostic) -> Option<At> {
-    let span = diagnostic.spans.iter().find(|span| span.is_primary)?;
-    Some(At::new(span.file_name.replace('\\', "/"), u32::try_from(span.line_start).ok()?))
 }

@@ -245,7 +245,8 @@ pub struct TraceArguments {
     #[arg(long, value_enum, default_value_t = PictureFormat::Html)]
     pub format: PictureFormat,
 
-    /// Where it goes; target/trace/NAME.html or .json without it, and text to standard output.
+    /// Where it goes; target/trace/NAME.html or .json without it (NAME-CASE with --case), and text to
+    /// standard output.
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 

@@ -87,6 +87,7 @@ impl Part {
         match built {
             Ok(program) => Part::Program(program),
             Err(NotBuilt::Learner(finding, rustc)) => not_built(&finding, rustc),
+            Err(NotBuilt::Unfit(finding, _)) => not_built(&finding, String::new()),
             Err(NotBuilt::Grader(trouble)) => {
                 let why = "the grade binary was not built";
                 not_built(&Finding::new(diagnosis::SETUP_FAILED, why), trouble)
@@ -112,7 +113,7 @@ pub fn build_parts(
 fn build_grade_binaries(course: &Course, packages: &[Package]) -> anyhow::Result<Built> {
     match packages {
         [] => Ok(Built::default()),
-        _ => build(&course.root, packages, &["grade"], &Progress::start("building")),
+        _ => build(&course.root, packages, &["grade"], &Progress::told("building", "crates")),
     }
 }
 
@@ -136,7 +137,7 @@ pub fn grade_parts(
     whose: Whose,
     supervisor: &Supervisor,
 ) -> Report {
-    let progress = Progress::start("grading");
+    let progress = Progress::told("grading", "exercises");
     progress.steps(parts.len());
     let mut device = None;
     let mut reports = Vec::new();

@@ -1,5 +1,6 @@
 //! What a check found, before it is written in one format or another.
 
+mod backtrace;
 pub mod class;
 pub mod github;
 pub mod human;
@@ -39,17 +40,25 @@ pub fn render(
 ) -> anyhow::Result<String> {
     let root = report.submission.as_ref().map_or(root, |submission| &submission.folder);
     Ok(match format {
-        Format::Human => {
-            let points = points.map(|points| points.of_report(report));
-            let points = points.map_or(String::new(), |score| format!("Points: {score}\n"));
-            human::render(root, report) + &points
-        }
+        Format::Human => human_with_points(root, report, points),
         Format::Json => format!("{:#}\n", json::document(report, points)),
         Format::Junit => junit::document(&[report], points)?,
         Format::Github => github::annotations(report),
         Format::Markdown => markdown::render(report, points),
         Format::Csv => class::csv(&[report], points.unwrap_or(&Points::default()))?,
     })
+}
+
+fn human_with_points(root: &Path, report: &Report, points: Option<&Points>) -> String {
+    let points = points.map(|points| points.of_report(report));
+    let points = points.map_or(String::new(), |score| format!("Points: {score}\n"));
+    human::render(root, report) + &points
+}
+
+/// The full report on a submission whose files are there, for a file: without colours.
+pub fn plain(root: &Path, report: &Report, points: &Points) -> String {
+    let text = human_with_points(root, report, Some(points));
+    anstream::adapter::strip_str(&text).to_string()
 }
 
 /// The end of a report on many submissions, behind what was written of each as it came.
@@ -65,11 +74,13 @@ pub fn render_class(
     Ok(match format {
         Format::Human => {
             let reports_at = run.reports.as_ref();
+            let kept = run.kept().map(|kept| kept + "\n");
             format!(
-                "\n{}\nDevice: {}\nIsolation: {}\n{}",
+                "\n{}\nDevice: {}\nIsolation: {}\n{}{}",
                 class::human(reports, points),
                 human::device_name(run.device),
                 run.isolation,
+                kept.unwrap_or_default(),
                 reports_at.map_or(String::new(), |at| format!("Reports: {}\n", at.display())),
             )
         }

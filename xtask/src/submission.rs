@@ -73,7 +73,7 @@ impl<'a> Grading<'a> {
         supervisor: Supervisor,
         fresh: bool,
     ) -> anyhow::Result<Grading<'a>> {
-        let progress = Progress::start("building what submissions are built with");
+        let progress = Progress::told("building what submissions are built with", "crates");
         let kit = Kit::prepare(course, &exercises, &supervisor, &progress)?;
         let isolation =
             streamlings_grade::supervise::isolation().context("a case cannot be confined")?;
@@ -104,6 +104,11 @@ impl<'a> Grading<'a> {
     /// A grade binary of the grader's own, which can be asked for the device.
     pub fn any_program(&self) -> Option<&Path> {
         self.kit.any_program()
+    }
+
+    /// What earlier runs have kept.
+    pub fn results(&self) -> &Results {
+        &self.results
     }
 
     /// What the kernel keeps submissions from.

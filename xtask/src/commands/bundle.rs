@@ -133,7 +133,7 @@ fn of_class(
     if let Some(probe) = grading.any_program() {
         packing.files.program(PROBE, probe);
     }
-    let progress = Progress::start("building");
+    let progress = Progress::told("building", "submissions");
     progress.steps(folders.len());
     let mut built = HashMap::new();
     let mut submissions = Vec::new();

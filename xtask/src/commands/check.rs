@@ -7,6 +7,7 @@ use crate::course::{Course, Exercise};
 use crate::exit::Exit;
 use crate::grading::{Whose, grade, supervisor};
 use crate::points::Points;
+use crate::progress;
 use crate::report::{self, Report, human};
 use crate::sources;
 use crate::state::{State, Store};
@@ -29,6 +30,10 @@ pub fn run(root: &Path, arguments: &CheckArguments) -> anyhow::Result<Exit> {
         return class::run(&course, exercises, points.as_ref(), arguments);
     }
     let whose = if arguments.solutions { Whose::Solution } else { Whose::Learner };
+    if arguments.findings_only {
+        // `watch` says itself that it checks.
+        progress::hush();
+    }
     let blocking = launches_block();
     if blocking {
         warn(

@@ -14,7 +14,7 @@ use serde::Serialize;
 use streamlings_grade::supervise::Supervisor;
 use streamlings_trace::DeviceKind;
 
-use crate::build::{NotBuilt, build};
+use crate::build::build;
 use crate::cli::{Answer, DoctorArguments};
 use crate::course::Course;
 use crate::exit::Exit;
@@ -79,12 +79,13 @@ fn build_and_ask(root: &Path, has_hardware: bool) -> anyhow::Result<Vec<Item>> {
     let course = Course::read(root)?;
     let Some(exercise) = course.exercises.first() else { return Ok(Vec::new()) };
     let package = Whose::Solution.package(exercise);
-    let progress = Progress::start("building a grade binary");
+    let progress = Progress::told("building a grade binary", "crates");
     let built = build(&course.root, std::slice::from_ref(&package), &["grade"], &progress)?;
     drop(progress);
     let program = match built.program(&course.root, &package, "grade") {
         Ok(program) => program,
-        Err(NotBuilt::Learner(_, why) | NotBuilt::Grader(why)) => {
+        Err(why) => {
+            let why = why.said();
             let found = format!("`{}` cannot be built", package.name);
             let why = anstream::adapter::strip_str(why.trim_end()).to_string();
             let last: Vec<&str> = why.lines().rev().take(8).collect();

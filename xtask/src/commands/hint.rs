@@ -7,7 +7,7 @@ use crate::commands::next;
 use crate::course::{Course, Exercise};
 use crate::exit::Exit;
 use crate::state::Store;
-use crate::text::{self, labelled, warn};
+use crate::text::{self, labelled, warn, wrapped};
 
 /// Shows the next hint, and says how many are left.
 ///
@@ -74,5 +74,5 @@ fn render(exercise: &Exercise, before: usize, more: &str) -> String {
         1 => format!("One is left: {more} shows it."),
         left => format!("{left} are left: {more} shows the next."),
     };
-    format!("{label}\n{}{left}\n", line(before))
+    format!("{label}\n{}{}\n", line(before), wrapped(&left, ""))
 }

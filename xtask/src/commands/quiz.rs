@@ -7,13 +7,15 @@ use std::collections::BTreeSet;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{BufRead, BufReader, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
+use cargo_metadata::Message;
 use serde::Deserialize;
 
+use crate::build::{is_error, messages};
 use crate::cli::QuizArguments;
 use crate::exit::Exit;
 use crate::progress::Progress;
@@ -112,7 +114,8 @@ fn say_score(before: &str) {
     let Some(score) = set(None) else { return };
     let Score { right, asked, seed } = score;
     let again = format!("`cargo xtask quiz --seed {seed}` asks the same again.");
-    let said = format!("{before}Score: {right} of {asked} right. {again}\n");
+    let score = wrapped(&format!("Score: {right} of {asked} right. {again}"), "");
+    let said = format!("{before}{score}\n");
     // Whoever does not read this any more does not miss it.
     let _ = text::print(&said);
 }
@@ -131,18 +134,7 @@ struct Maker {
 
 impl Maker {
     fn start(root: &Path) -> anyhow::Result<Maker> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let cargo = |command: &str| {
-            let mut cargo = Command::new(&cargo);
-            cargo.current_dir(root).args([command, "--quiet", "--package", PACKAGE]);
-            cargo
-        };
-        let progress = Progress::start("building the quiz");
-        let built =
-            cargo("build").stdin(Stdio::null()).status().context("cargo could not be run")?;
-        drop(progress);
-        ensure!(built.success(), "the quiz could not be built; `cargo xtask doctor` may know why");
-        let mut child = cargo("run")
+        let mut child = Command::new(build(root)?)
             .env("STREAMLINGS_DEVICE", "emulated")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -169,6 +161,34 @@ impl Drop for Maker {
         drop(self.seeds.take());
         let _ = self.child.wait();
     }
+}
+
+/// Builds that program.
+fn build(root: &Path) -> anyhow::Result<PathBuf> {
+    let progress = Progress::told("building the quiz", "crates");
+    let mut program = None;
+    let mut errors = String::new();
+    let mut done = 0;
+    let arguments = ["--package", PACKAGE];
+    let (status, said) = messages::build(root, arguments, &progress, |message| match message {
+        Message::CompilerArtifact(artifact) => {
+            done += 1;
+            progress.is_at(done);
+            let name = artifact.target.name;
+            progress.say(format!("building the quiz: {}, {name}", counted(done, "crate")));
+            program = artifact.executable.or(program.take());
+        }
+        Message::CompilerMessage(message) if is_error(&message.message) => {
+            errors += &message.message.to_string();
+        }
+        _ => {}
+    })?;
+    drop(progress);
+    if !status.success() {
+        anstream::eprint!("{errors}{said}");
+        bail!("the quiz could not be built; `cargo xtask doctor` may know why");
+    }
+    program.map(PathBuf::from).context("cargo built no program for the quiz")
 }
 
 /// The code, with numbered lines, and the question.

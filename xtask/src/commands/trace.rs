@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use streamlings_grade::supervise::{CaseRun, Supervisor};
-use streamlings_grade::{Outcome, Verdict};
+use streamlings_grade::{Finding, Outcome, Verdict};
 use streamlings_trace::format::{MAGIC, Reader};
 use streamlings_trace::{Header, Item, Trace};
 
@@ -129,7 +129,7 @@ fn of_exercise(root: &Path, name: &str, arguments: &TraceArguments) -> anyhow::R
         false => &[Whose::Learner, Whose::Solution],
     };
     let packages: Vec<_> = whose.iter().map(|whose| whose.package(exercise)).collect();
-    let progress = Progress::start("building");
+    let progress = Progress::told("building", "crates");
     let built = build(&course.root, &packages, &["grade"], &progress)?;
     let folder = tempfile::tempdir()?;
     let mut tracer = Tracer {
@@ -145,11 +145,12 @@ fn of_exercise(root: &Path, name: &str, arguments: &TraceArguments) -> anyhow::R
         Ok(program) => tracer.pick(&program, arguments.case.as_deref())?,
         Err(NotBuilt::Learner(finding, rustc)) => {
             drop(tracer);
-            print(&format!(
-                "{rustc}\n{}\n",
-                wrapped(&Verdict::failed("", *finding).to_string(), "  ")
-            ))?;
-            return Ok(Drawn::Nothing(Exit::DoesNotCompile));
+            print(&format!("{rustc}\n"))?;
+            return not_drawn(*finding);
+        }
+        Err(NotBuilt::Unfit(finding, _)) => {
+            drop(tracer);
+            return not_drawn(*finding);
         }
         Err(NotBuilt::Grader(trouble)) => {
             anyhow::bail!("the grade binary was not built: {trouble}")
@@ -180,7 +181,18 @@ fn of_exercise(root: &Path, name: &str, arguments: &TraceArguments) -> anyhow::R
             Err(error) => warn(&format!("the solution's run is not drawn: {error:#}")),
         }
     }
-    Ok(Drawn::Picture(Picture { title: format!("{label}: {case}"), runs }, exercise.name.clone()))
+    let name = match &arguments.case {
+        Some(case) => format!("{}-{case}", exercise.name),
+        None => exercise.name.clone(),
+    };
+    Ok(Drawn::Picture(Picture { title: format!("{label}: {case}"), runs }, name))
+}
+
+/// Says why code that was not built is not drawn.
+fn not_drawn(finding: Finding) -> anyhow::Result<Drawn> {
+    let exit = Exit::of_outcomes([finding.diagnosis.outcome]);
+    print(&format!("{}\n", wrapped(&Verdict::failed("", finding).to_string(), "  ")))?;
+    Ok(Drawn::Nothing(exit))
 }
 
 fn remarks(run: &CaseRun, number: usize) -> Vec<String> {
@@ -287,10 +299,8 @@ impl Tracer<'_> {
     }
 
     fn solution(&self, case: &str, delayed: bool, number: usize) -> anyhow::Result<Run> {
-        let program = self.program(Whose::Solution).map_err(|error| match error {
-            NotBuilt::Learner(_, rustc) => anyhow::anyhow!(rustc),
-            NotBuilt::Grader(trouble) => anyhow::anyhow!(trouble),
-        })?;
+        let program =
+            self.program(Whose::Solution).map_err(|error| anyhow::anyhow!(error.said()))?;
         let run = self.run(&program, case)?;
         let (number, mut trace) = self.alike(&run, delayed, number)?.context("it left no trace")?;
         let timeline = Timeline::without_lines(&mut trace);

@@ -18,7 +18,7 @@ use crate::exit::{Exit, UsageError};
 use crate::grading::{self, Graded, Part, Whose, grade_parts, supervisor};
 use crate::points::Points;
 use crate::progress::Progress;
-use crate::report::{self, Report, Submitted, human};
+use crate::report::{self, Report, Submitted};
 use crate::submission::class::ClassRun;
 use crate::submission::disk;
 use crate::submission::room::Room;
@@ -171,6 +171,7 @@ fn grade_class(
         jobs: arguments.jobs,
         device: device.as_ref(),
         isolation,
+        results: None,
         reports: reports.map(|folder| folder.join("*.txt")),
     };
     let rooms = tempfile::tempdir()?;
@@ -193,10 +194,8 @@ fn grade_class(
         let report = class.grade(member);
         if let Some(folder) = reports {
             let file = folder.join(format!("{}.txt", own_name(member)));
-            let text = human::render(&class.sources(member), &report);
-            if let Err(error) =
-                std::fs::write(&file, anstream::adapter::strip_str(&text).to_string())
-            {
+            let text = report::plain(&class.sources(member), &report, points);
+            if let Err(error) = std::fs::write(&file, text) {
                 warn(&format!("{} cannot be written: {error}", file.display()));
             }
         }

@@ -17,7 +17,7 @@ use comfy_table::{ContentArrangement, Table, presets};
 use streamlings_grade::Outcome;
 use streamlings_grade::supervise::Supervisor;
 
-use crate::build::{NotBuilt, Package, build};
+use crate::build::{Package, build};
 use crate::cli::VerifyArguments;
 use crate::course::{Course, Exercise};
 use crate::exit::Exit;
@@ -129,7 +129,7 @@ pub fn run(root: &Path, arguments: &VerifyArguments) -> anyhow::Result<Exit> {
 
 /// The tests of the workspace's default members, through `cargo test`.
 fn crates(root: &Path) -> anyhow::Result<Counts> {
-    let _progress = Progress::start("testing our own crates");
+    let _progress = Progress::told("testing our own crates", "crates");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .current_dir(root)
@@ -231,7 +231,7 @@ fn solutions(report: &Report) -> Counts {
 }
 
 fn complain_of_rustc(rustc: Option<&str>) {
-    if let Some(rustc) = rustc {
+    if let Some(rustc) = rustc.filter(|rustc| !rustc.is_empty()) {
         anstream::println!("{}", rustc.trim_end());
     }
 }
@@ -249,14 +249,14 @@ fn mutants(course: &Course, supervisor: &Supervisor) -> anyhow::Result<Counts> {
         return Ok(counts);
     }
     let packages: Vec<Package> = with_mutants.iter().map(|(_, package)| package.clone()).collect();
-    let progress = Progress::start("building mutants");
+    let progress = Progress::told("building mutants", "crates");
     let built = build(&course.root, &packages, &["mutants"], &progress)?;
     for (exercise, package) in &with_mutants {
         let program = match built.program(&course.root, package, "mutants") {
             Ok(program) => program,
-            Err(NotBuilt::Learner(_, why) | NotBuilt::Grader(why)) => {
+            Err(why) => {
                 let what = format!("mutants of {}", exercise.label());
-                counts.fail(Off::new(what, "a program", "it was not built"), &why);
+                counts.fail(Off::new(what, "a program", "it was not built"), &why.said());
                 continue;
             }
         };

@@ -7,13 +7,16 @@ use anstyle::{AnsiColor, Style};
 use streamlings_grade::{At, Outcome, Verdict, diagnosis};
 use streamlings_trace::Device;
 
-use super::{CaseReport, ExerciseReport, Report, Submitted, snippet};
-use crate::criterion::State;
+use super::{CaseReport, ExerciseReport, Report, Submitted, backtrace, snippet};
+use crate::criterion::{self, State};
 use crate::grading::Whose;
 use crate::text::{counted, width};
 
 /// How many lines of a case's own output are shown: the first ones and the last ones.
 const OUTPUT_LINES: usize = 12;
+
+/// How many of a panic with a backtrace.
+const PANIC_LINES: usize = 2 * OUTPUT_LINES;
 
 /// How many of rustc's warnings are shown.
 const WARNINGS: usize = 3;
@@ -122,21 +125,7 @@ fn push_exercise(out: &mut String, root: &Path, exercise: &ExerciseReport) {
         return;
     }
     for cases in alike(&exercise.cases) {
-        let names: Vec<&str> = cases.iter().map(|case| case.verdict.case.as_str()).collect();
-        let verdict = &cases[0].verdict;
-        let title = verdict.diagnosis.as_deref().and_then(diagnosis::find);
-        let title = title.map_or("", |diagnosis| diagnosis.title);
-        let heading = format!("{} {}: {title}", exercise.label(), names.join(", "));
-        line!(out, "{BOLD}{}{BOLD:#}", textwrap::fill(&heading, width()));
-        line!(out, "{}", snippet::render(root, verdict));
-        let panicked = panicked_at(cases[0]).is_some();
-        for (index, case) in cases.iter().enumerate() {
-            match panicked && index > 0 {
-                true => push_same_panic(out, cases[0], case),
-                false => push_output(out, case, &case.output.text()),
-            }
-        }
-        line!(out);
+        push_alike(out, root, exercise, &cases);
     }
     push_warnings(out, exercise);
 }
@@ -176,11 +165,11 @@ fn panicked_at(case: &CaseReport) -> Option<&At> {
 }
 
 /// A case that panicked where the `first` did, whose report and backtrace are above.
-fn push_same_panic(out: &mut String, first: &CaseReport, case: &CaseReport) {
+fn push_same_panic(out: &mut String, folder: &Path, first: &CaseReport, case: &CaseReport) {
     // What std says of a panic, and a backtrace, stand behind what the code wrote before.
     let text = case.output.text();
     let before = text.find("\nthread '").map_or("", |at| &text[..at]);
-    push_output(out, case, before);
+    push_output(out, folder, (&format!("output of {}", case.verdict.case), case), before);
     let Verdict { case: name, message, .. } = &case.verdict;
     let but = match *message == first.verdict.message {
         true => String::new(),
@@ -191,18 +180,16 @@ fn push_same_panic(out: &mut String, first: &CaseReport, case: &CaseReport) {
     line!(out, "{DIM}{}{DIM:#}", textwrap::fill(&said, width()));
 }
 
-/// The cases that did not pass; those that say the same, or panic at the same line, come together.
+/// The cases that did not pass; those with the same to mend come together.
 fn alike(cases: &[CaseReport]) -> Vec<Vec<&CaseReport>> {
     let mut groups: Vec<Vec<&CaseReport>> = Vec::new();
     let not_passed = |case: &&CaseReport| case.verdict.outcome != Outcome::Passed;
     for case in cases.iter().filter(not_passed).filter(|case| !is_left_out(case)) {
-        let says = |case: &CaseReport| {
-            let Verdict { diagnosis, message, spots, notes, .. } = case.verdict.clone();
-            (diagnosis, message, spots, notes)
-        };
         let is_alike = |first: &CaseReport| {
-            let panicked = panicked_at(first);
-            says(first) == says(case) || (panicked.is_some() && panicked == panicked_at(case))
+            let at = first.verdict.at();
+            let is_there = at.is_some() && at == case.verdict.at();
+            says_the_same(first, case)
+                || (is_there && first.verdict.diagnosis == case.verdict.diagnosis)
         };
         match groups.iter_mut().find(|group| is_alike(group[0])) {
             Some(group) => group.push(case),
@@ -210,6 +197,49 @@ fn alike(cases: &[CaseReport]) -> Vec<Vec<&CaseReport>> {
         }
     }
     groups
+}
+
+/// Whether two cases say word for word the same.
+fn says_the_same(one: &CaseReport, other: &CaseReport) -> bool {
+    let says = |case: &CaseReport| {
+        let Verdict { diagnosis, message, spots, notes, .. } = case.verdict.clone();
+        (diagnosis, message, spots, notes)
+    };
+    says(one) == says(other)
+}
+
+/// Cases with the same to mend: the first in full, and what the others have besides.
+fn push_alike(out: &mut String, root: &Path, exercise: &ExerciseReport, cases: &[&CaseReport]) {
+    let first = cases[0];
+    let panicked = panicked_at(first).is_some();
+    let named = |case: &&&CaseReport| panicked || says_the_same(first, case);
+    let names: Vec<&str> =
+        cases.iter().filter(named).map(|case| case.verdict.case.as_str()).collect();
+    let title = first.verdict.diagnosis.as_deref().and_then(diagnosis::find);
+    let title = title.map_or("", |diagnosis| diagnosis.title);
+    let heading = format!("{} {}: {title}", exercise.label(), names.join(", "));
+    line!(out, "{BOLD}{}{BOLD:#}", textwrap::fill(&heading, width()));
+    line!(out, "{}", snippet::render(root, &first.verdict));
+    let others = cases.iter().filter(|case| !named(case));
+    let others: Vec<String> = others.map(|case| format!("`{}`", case.verdict.case)).collect();
+    if !others.is_empty() {
+        let others = others.join(", ");
+        let said = format!("the same at this line: {others}; `--format json` has what each says");
+        line!(out, "{}", textwrap::fill(&said, width()));
+    }
+    for (index, case) in cases.iter().enumerate() {
+        match panicked && index > 0 {
+            true => push_same_panic(out, &exercise.folder, first, case),
+            false => {
+                let whose = match cases.len() {
+                    1 => "its output".to_owned(),
+                    _ => format!("output of {}", case.verdict.case),
+                };
+                push_output(out, &exercise.folder, (&whose, case), &case.output.text());
+            }
+        }
+    }
+    line!(out);
 }
 
 /// Fills rows of at most `width` columns with items that are not broken.
@@ -227,32 +257,46 @@ fn rows_of(items: impl Iterator<Item = String>, width: usize) -> Vec<String> {
     rows
 }
 
-/// Without a grade binary, all cases have the same to say, and rustc says it better.
+/// Without a grade binary, all cases have the same to say, and if rustc speaks of the learner's code, it says it
+/// better.
 fn push_not_built(out: &mut String, root: &Path, exercise: &ExerciseReport, rustc: &str) {
-    line!(out, "{}", rustc.trim_end());
-    line!(out);
+    if !rustc.is_empty() {
+        line!(out, "{}\n", rustc.trim_end());
+    }
     if let Some(case) = exercise.cases.first() {
         let mut verdict = case.verdict.clone();
-        verdict.spots.clear();
+        if !rustc.is_empty()
+            && verdict.diagnosis.as_deref() != Some(diagnosis::SIGNATURE_CHANGED.code)
+        {
+            verdict.spots.clear();
+        }
         line!(out, "{}", snippet::render(root, &verdict));
         line!(out);
     }
 }
 
-fn push_output(out: &mut String, case: &CaseReport, text: &str) {
+/// What a case of the exercise in this folder wrote.
+fn push_output(out: &mut String, folder: &Path, (whose, case): (&str, &CaseReport), text: &str) {
     // What `todo!()` prints has been said.
     if case.verdict.diagnosis.as_deref() == Some(diagnosis::NOT_DONE.code) {
         return;
     }
-    let lines: Vec<&str> = text.lines().collect();
-    if lines.is_empty() {
+    if text.is_empty() {
         return;
     }
     let seed = case.ran.map_or(String::new(), |(_, seed)| format!(" (with --seed {seed})"));
-    line!(out, "{DIM}its output{seed}:{DIM:#}");
+    line!(out, "{DIM}{whose}{seed}:{DIM:#}");
+    let (before, panic) = backtrace::told_apart(text, folder);
+    push_lines(out, &before, OUTPUT_LINES);
+    push_lines(out, &panic, PANIC_LINES);
+}
+
+/// The first and the last of a text's lines, so many in all.
+fn push_lines(out: &mut String, text: &str, most: usize) {
+    let lines: Vec<&str> = text.lines().collect();
     let (head, tail) = match lines.len() {
-        count if count <= OUTPUT_LINES => (&lines[..], &[][..]),
-        count => (&lines[..OUTPUT_LINES / 2], &lines[count - OUTPUT_LINES / 2..]),
+        count if count <= most => (&lines[..], &[][..]),
+        count => (&lines[..most / 2], &lines[count - most / 2..]),
     };
     let mut push = |text: &str| {
         // Cut, not wrapped: it is the learner's own.
@@ -265,7 +309,7 @@ fn push_output(out: &mut String, case: &CaseReport, text: &str) {
     };
     head.iter().for_each(|line| push(line));
     if !tail.is_empty() {
-        push(&format!("... {} lines left out ...", lines.len() - OUTPUT_LINES));
+        push(&format!("... {} lines left out ...", lines.len() - most));
     }
     tail.iter().for_each(|line| push(line));
 }
@@ -315,7 +359,13 @@ fn push_summary(out: &mut String, report: &Report) {
     line!(out, "{}", textwrap::fill(&text, width()));
     if report.exercises.len() < report.total {
         let left_out = report.total - report.exercises.len();
-        line!(out, "Not checked: {left_out} of {} exercises", report.total);
+        let criterion = match checked_parts(report) {
+            _ if report.whose == Whose::Solution || report.submission.is_some() => "",
+            None => "",
+            Some(parts) if parts.is_empty() => ", and the completion criterion",
+            Some(_) => ", and the rest of the completion criterion",
+        };
+        line!(out, "Not checked: {left_out} of {} exercises{criterion}", report.total);
     }
     if report.whose == Whose::Solution {
         line!(out, "These are the reference solutions, not your code.");
@@ -336,21 +386,45 @@ fn push_summary(out: &mut String, report: &Report) {
         line!(out, "        edit {folder}/src/lib.rs");
         line!(out, "        then cargo xtask check {number}");
     }
+    if let Some(parts) = checked_parts(report) {
+        for part in parts {
+            let text = format!("Completion criterion: {}", state_of(part));
+            line!(out, "{}", textwrap::fill(&text, width()));
+        }
+        return;
+    }
     let state = report.criterion.state();
     let partly = report.criterion.parts.iter().any(|part| part.state == State::NotInThisVersion);
     let partly = if partly { ", as far as this version goes" } else { "" };
     let text = format!("Completion criterion{partly}: {}", state.words());
     line!(out, "{}", textwrap::fill(&text, width()));
     for part in &report.criterion.parts {
-        let detail = match part.detail.as_str() {
-            "" => String::new(),
-            detail => format!(" ({detail})"),
-        };
-        let text = format!("{}: {}{detail}", part.what, part.state.words());
         let options =
             textwrap::Options::new(width()).initial_indent("  - ").subsequent_indent("    ");
-        line!(out, "{}", textwrap::fill(&text, options));
+        line!(out, "{}", textwrap::fill(&state_of(part), options));
     }
+}
+
+/// Of a check that left out some of the course, and so of the completion criterion: the parts of that which it
+/// did look at.
+fn checked_parts(report: &Report) -> Option<Vec<&criterion::Part>> {
+    let parts = || report.criterion.parts.iter();
+    let is_checked = |part: &&criterion::Part| {
+        !matches!(part.state, State::NotChecked | State::NotInThisVersion)
+    };
+    let is_whole = parts().all(|part| part.state != State::NotChecked)
+        && parts().any(|part| is_checked(&part));
+    let is_short = report.exercises.len() < report.total && !is_whole;
+    is_short.then(|| parts().filter(is_checked).collect())
+}
+
+/// How far a part of the criterion is met.
+fn state_of(part: &criterion::Part) -> String {
+    let detail = match part.detail.as_str() {
+        "" => String::new(),
+        detail => format!(" ({detail})"),
+    };
+    format!("{}: {}{detail}", part.what, part.state.words())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use streamlings_grade::supervise::Isolation;
 use streamlings_grade::{Finding, diagnosis};
 use streamlings_trace::Device;
 
+use super::results::Results;
 use super::room::Room;
 use super::{Grading, handed_in};
 use crate::cli::{CheckArguments, Format, Written};
@@ -19,7 +20,7 @@ use crate::exit::{Exit, UsageError};
 use crate::grading::{Graded, Whose, supervisor};
 use crate::points::Points;
 use crate::progress::Progress;
-use crate::report::{self, Report, Submitted, class, human};
+use crate::report::{self, Report, Submitted, class};
 use crate::text;
 
 /// Grades what the arguments name.
@@ -53,9 +54,10 @@ pub fn run(
         jobs: arguments.jobs,
         device: grading.device(),
         isolation: grading.isolation(),
+        results: Some(grading.results()),
         reports: Some(grading.folder().join("rooms/*").join(grading.report_name())),
     };
-    let grade = |folder: &PathBuf| grade(&grading, folder);
+    let grade = |folder: &PathBuf| grade(&grading, shown, folder);
     match &folders[..] {
         [one] if arguments.submission.is_some() => run.one(&course.root, &grade(one)),
         all => run.all(all, grade),
@@ -74,6 +76,8 @@ pub struct ClassRun<'a> {
     pub device: Option<&'a Device>,
     /// What submissions are kept from.
     pub isolation: Isolation,
+    /// What earlier runs have kept, where anything is.
+    pub results: Option<&'a Results>,
     /// Where the full report of each submission is.
     pub reports: Option<PathBuf>,
 }
@@ -126,6 +130,9 @@ impl ClassRun<'_> {
         let reports: Vec<&Report> = timed.iter().map(|(report, _)| report).collect();
         let Written { format, also } = self.written;
         text::print(&report::render_class(*format, &reports, self)?)?;
+        if let Some(kept) = self.kept().filter(|_| *format != Format::Human) {
+            anstream::eprintln!("{kept}");
+        }
         report::to_files(also, |format| {
             let lines =
                 timed.iter().map(|(report, seconds)| self.as_it_comes(format, report, *seconds));
@@ -135,6 +142,11 @@ impl ClassRun<'_> {
         // To have graded is what was asked for; only what could not be graded is a failure.
         let untold = reports.iter().flat_map(|report| report.outcomes());
         Ok(Exit::of_outcomes(untold.filter(|outcome| !outcome.is_about_the_code())))
+    }
+
+    /// What there is to say of what earlier runs have kept.
+    pub fn kept(&self) -> Option<String> {
+        self.results?.kept()
     }
 
     fn as_it_comes(&self, format: Format, report: &Report, seconds: f64) -> String {
@@ -171,7 +183,7 @@ pub fn folders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// One submission; a fault of the grader's is its own outcome, and ends no other's grading.
-fn grade(grading: &Grading<'_>, folder: &Path) -> Report {
+fn grade(grading: &Grading<'_>, points: &Points, folder: &Path) -> Report {
     let progress = Progress::start("grading");
     let report = grading.grade(folder, &progress).unwrap_or_else(|error| {
         let finding = Finding::new(diagnosis::SETUP_FAILED, format!("{error:#}"));
@@ -193,12 +205,9 @@ fn grade(grading: &Grading<'_>, folder: &Path) -> Report {
     if let Some(submission) = &report.submission
         && let Ok(room) = Room::make(grading.folder(), &handed_in::listed(folder))
     {
-        let text = human::render(&submission.folder, &report);
+        let text = report::plain(&submission.folder, &report, points);
         // A convenience: the report itself goes to standard output.
-        let _ = std::fs::write(
-            room.report(&grading.report_name()),
-            anstream::adapter::strip_str(&text).to_string(),
-        );
+        let _ = std::fs::write(room.report(&grading.report_name()), text);
     }
     report
 }

@@ -60,6 +60,8 @@ pub struct Kit {
 struct Part {
     /// The checkout's own grade binary, which says what the cases are.
     program: PathBuf,
+    /// What the exercise began with.
+    starter: PathBuf,
     cases: Vec<String>,
     edition: String,
     /// The settings of its profile.
@@ -83,7 +85,8 @@ impl Kit {
         let packages: Vec<Package> = exercises.iter().map(|e| Whose::Learner.package(e)).collect();
         let metadata = MetadataCommand::new().current_dir(root).no_deps().exec()?;
         let folder = metadata.target_directory.as_std_path().join("submissions");
-        let lock = lock(&folder)?;
+        let lock = lock(&folder, || progress.waits_for("the other run"))?;
+        progress.waits_no_more();
         let built = build::build(root, &packages, &["grade"], progress)?;
         let libraries = folder.join("libraries");
         if libraries.exists() {
@@ -134,8 +137,9 @@ impl Kit {
         for (exercise, package) in exercises.iter().zip(&packages) {
             let program = match built.program(root, package, "grade") {
                 Ok(program) => program,
-                Err(NotBuilt::Learner(_, why) | NotBuilt::Grader(why)) => {
-                    bail!("the grader's own {} does not compile:\n{why}", exercise.label())
+                Err(why) => {
+                    let (label, why) = (exercise.label(), why.said());
+                    bail!("the grader's own {label} does not compile:\n{why}")
                 }
             };
             let manifest = root.join(&package.folder).join("Cargo.toml");
@@ -158,6 +162,7 @@ impl Kit {
             let part = Part {
                 cases: describe(&program, supervisor)?.cases.into_iter().map(|c| c.name).collect(),
                 program,
+                starter: root.join(exercise.starter()),
                 edition: library.target.edition.to_string(),
                 profile: [
                     format!("-Copt-level={}", profile.opt_level),
@@ -216,6 +221,9 @@ impl Kit {
             let folder = course.root.join("exercises").join(&exercise.folder);
             hash.update(std::fs::read(folder.join("exercise.toml"))?);
             hash.update(sources::digest(&sources::read(&folder.join("tests"))?));
+            // What signatures are held against.
+            let starter = sources::read(&course.root.join(exercise.starter()));
+            hash.update(sources::digest(&starter.unwrap_or_default()));
         }
         let Supervisor { time_limit, output_limit, limits, seed, .. } = supervisor;
         let limits = format!("{output_limit} {limits:?} {}", disk::LIMIT);
@@ -263,7 +271,6 @@ impl Kit {
             arguments
         };
         let rustc = self.rustc(exercise, room, supervisor);
-        let source = room.workspace().join(&folder).join("src/lib.rs");
         let not_built = |ran: Rustc, in_library: bool| {
             let errors = ran.errors.into_iter();
             let errors: Vec<_> =
@@ -278,7 +285,10 @@ impl Kit {
                     NotBuilt::Grader(format!("{why}; grade once more\n{}", ran.said))
                 }
                 (Some(ended), _) => rejected(format!("rustc {ended}"), ran.said),
-                (None, false) => build::not_built(&source, &errors),
+                (None, false) => {
+                    let (root, folder) = (room.workspace(), Path::new(&folder));
+                    build::not_built(&root, folder, &part.starter, &errors)
+                }
                 // An error longer than what is kept of rustc's output, or one of rustc's own.
                 (None, true) if ran.is_cut => {
                     rejected("rustc says more than is kept of it".to_owned(), ran.said)
@@ -349,7 +359,7 @@ impl Kit {
 }
 
 /// Waits until nobody else grades submissions in this folder: two would spoil each other's results.
-fn lock(folder: &Path) -> anyhow::Result<Flock<File>> {
+fn lock(folder: &Path, blocked: impl FnOnce()) -> anyhow::Result<Flock<File>> {
     std::fs::create_dir_all(folder)?;
     let file = folder.join("lock");
     let shown = || format!("{} cannot be locked", file.display());
@@ -361,6 +371,7 @@ fn lock(folder: &Path) -> anyhow::Result<Flock<File>> {
                 "another run grades submissions in {}; waiting for it",
                 folder.display()
             ));
+            blocked();
         }
         Err((_, error)) => return Err(error).with_context(shown),
     }
@@ -450,7 +461,7 @@ mod tests {
             read: Vec::new(),
             flags: Vec::new(),
             put: vec![(library.clone(), 9)],
-            _lock: lock(folder.path()).expect("nobody else has it"),
+            _lock: lock(folder.path(), || {}).expect("nobody else has it"),
             exercises: BTreeMap::new(),
         };
         assert!(kit.is_whole());

@@ -1,15 +1,24 @@
 //! Results that are kept: what has been graded once, by the same grader, is not graded again.
 
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use streamlings_grade::Outcome;
 
 use crate::grading::Graded;
+use crate::text::counted;
 
 /// The kept results of one grader.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Results {
     folder: PathBuf,
+    /// Those that an earlier run has kept.
+    earlier: HashSet<OsString>,
+    /// How many were asked for, and how many of them were those.
+    asked: AtomicUsize,
+    found: AtomicUsize,
 }
 
 impl Results {
@@ -23,14 +32,28 @@ impl Results {
             std::fs::remove_dir_all(&folder)?;
         }
         std::fs::create_dir_all(&folder)?;
-        Ok(Results { folder })
+        let names = folder.read_dir()?.map(|entry| entry.map(|entry| entry.file_name()));
+        let earlier = names.collect::<std::io::Result<_>>()?;
+        Ok(Results { folder, earlier, asked: AtomicUsize::new(0), found: AtomicUsize::new(0) })
     }
 
     /// What these sources got.
     pub fn find(&self, key: &str) -> Option<Graded> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
         let text = std::fs::read(self.folder.join(key)).ok()?;
         // One that cannot be read, as half of one cannot, is made anew.
-        serde_json::from_slice(&text).ok()
+        let graded = serde_json::from_slice(&text).ok()?;
+        if self.earlier.contains(OsStr::new(key)) {
+            self.found.fetch_add(1, Ordering::Relaxed);
+        }
+        Some(graded)
+    }
+
+    /// What there is to say of those that an earlier run has kept, if any were of use.
+    pub fn kept(&self) -> Option<String> {
+        let [found, asked] = [&self.found, &self.asked].map(|count| count.load(Ordering::Relaxed));
+        let said = format!("Kept: {found} of {}, from an earlier run", counted(asked, "result"));
+        (found > 0).then_some(said)
     }
 
     /// Keeps what they got, unless it says nothing about them.

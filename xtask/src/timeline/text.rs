@@ -1,4 +1,4 @@
-//! The picture as plain text, at most [`WIDTH`] columns wide.
+//! The picture as plain text, at most [`width`] columns wide.
 
 use std::fmt::Write;
 
@@ -6,12 +6,10 @@ use super::model::{Bar, Kind, Place, Timeline};
 use super::{Picture, Run, bytes, compare, ticks, time};
 use comfy_table::{ContentArrangement, Table, presets};
 
-use crate::text::{WIDTH, labelled, wrapped};
+use crate::text::{labelled, width, wrapped};
 
 /// The columns before the picture.
 const LABEL: usize = 20;
-/// The columns of the picture.
-const CHART: usize = WIDTH - LABEL - 2;
 /// No more operations than this are listed for each run.
 const LISTED: usize = 60;
 
@@ -51,7 +49,7 @@ fn comparison(picture: &Picture) -> String {
     table
         .load_preset(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH as u16);
+        .set_width(u16::try_from(width()).unwrap_or(u16::MAX));
     let heads = picture.runs.iter().map(|run| run.whose.clone());
     table.add_row(std::iter::once(String::new()).chain(heads));
     for row in rows {
@@ -95,7 +93,7 @@ fn write_run(out: &mut String, run: &Run, span: (i64, i64), is_alone: bool) {
         }
         *out += &row.text(&lane.name);
     }
-    section(out, "operations", operations(timeline));
+    section(out, "operations, in the order in which they were enqueued", operations(timeline));
     section(out, "stream waits", waits(timeline));
     let held = timeline
         .held()
@@ -175,14 +173,12 @@ fn place(bar: &Bar) -> String {
     bar.at.as_ref().map(line_of).unwrap_or_default()
 }
 
-/// The widest line that is shown whole.
-const PLACE: usize = WIDTH / 2;
-
 /// A line, in one piece: of a long path the last folders.
 fn line_of(at: &Place) -> String {
     let whole = at.to_string();
     let mut shown = &whole[..];
-    while shown.chars().count() > PLACE
+    // Half of what there is room for.
+    while shown.chars().count() > width() / 2
         && let Some((_, rest)) = shown.split_once('/')
     {
         shown = rest;
@@ -209,6 +205,11 @@ fn letter(kind: Kind) -> char {
     }
 }
 
+/// The columns of the picture.
+fn chart() -> usize {
+    width() - LABEL - 2
+}
+
 /// A lane's row.
 struct Row {
     span: (i64, i64),
@@ -217,13 +218,13 @@ struct Row {
 
 impl Row {
     fn new(span: (i64, i64)) -> Row {
-        Row { span, cells: vec![' '; CHART] }
+        Row { span, cells: vec![' '; chart()] }
     }
 
     fn column(&self, at: i64) -> usize {
         let (start, end) = self.span;
         let share = (at - start) as f64 / (end - start) as f64;
-        ((share * CHART as f64) as usize).min(CHART - 1)
+        ((share * self.cells.len() as f64) as usize).min(self.cells.len() - 1)
     }
 
     /// What is shorter than a column takes one.
@@ -248,11 +249,11 @@ impl Row {
 /// The row of times.
 fn axis(span: (i64, i64)) -> String {
     let row = Row::new(span);
-    let mut cells = vec![' '; CHART];
+    let mut cells = vec![' '; chart()];
     for tick in ticks(span, 4) {
         let label: Vec<char> = format!("|{}", time(tick)).chars().collect();
         let at = row.column(tick);
-        if at + label.len() <= CHART && cells[at] == ' ' {
+        if at + label.len() <= cells.len() && cells[at] == ' ' {
             cells[at..at + label.len()].copy_from_slice(&label);
         }
     }
@@ -264,6 +265,7 @@ fn axis(span: (i64, i64)) -> String {
 mod tests {
     use super::super::{Figure, sample};
     use super::*;
+    use crate::text::WIDTH;
 
     #[test]
     fn a_run_as_text() {

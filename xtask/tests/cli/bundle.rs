@@ -138,7 +138,10 @@ fn a_bundle_of_some_exercises_knows_what_it_has() {
     let there = unpacked.check(&[]);
     let text = String::from_utf8(there.stdout).expect("it is UTF-8");
     assert!(text.contains("Solved: 1 of 1: 02 two\n"), "{text}");
-    assert!(text.contains("Not checked: 1 of 2 exercises\n"), "{text}");
+    assert!(
+        text.contains("Not checked: 1 of 2 exercises, and the completion criterion\n"),
+        "{text}"
+    );
     let (code, said) = unpacked.complaint(&["one"]);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("this bundle has no 01 one; it has two"), "{said}");

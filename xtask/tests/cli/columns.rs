@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::terminal::Terminal;
 use crate::workspace::{RIGHT, workspace, write, xtask};
 
 const COLUMNS: usize = 100;
@@ -93,5 +94,18 @@ fn long_paths_and_names_fit() {
         &["watch"],
     ] {
         assert!(fits(&deep, arguments) >= 1, "{arguments:?} says nothing");
+    }
+}
+
+#[test]
+fn what_is_short_fits_a_narrow_terminal() {
+    let root = workspace(["exercises"], &[("sum", RIGHT)]);
+    // The three hints, one by one, and then all of them.
+    for arguments in [&["hint"][..], &["hint"], &["hint"], &["hint"], &["next"], &["list"]] {
+        let mut terminal = Terminal::start_sized(root.path(), arguments, (40, 60));
+        assert_eq!(terminal.end(), 0, "{}", terminal.screen());
+        let written = terminal.written();
+        assert!(written.lines().all(|line| line.trim_end().chars().count() <= 60), "{written}");
+        assert!(written.contains("sum"), "{written}");
     }
 }

@@ -272,6 +272,7 @@ fn a_run_for_some_exercises_leaves_the_whole_report_as_it_is() {
     grade(course.path(), class.path(), &[]);
     let whole = room("report.txt");
     assert!(whole.contains("01 one") && whole.contains("02 two"), "{whole}");
+    assert!(whole.ends_with("\nPoints: 1 of 2\n"), "{whole}");
     let told = grade(course.path(), class.path(), &["2"]);
     assert!(String::from_utf8_lossy(&told.stdout).contains("report-02.txt"), "{told:?}");
     assert_eq!(room("report.txt"), whole);
@@ -370,4 +371,28 @@ fn what_is_in_no_place_for_exercises_is_told_of() {
     assert!(text.contains(&format!("\neve: {nothing}\n")), "{text}");
     assert!(text.contains("bob: 01 passed; 1 of 1 points"), "{text}");
     assert!(!text.contains("__MACOSX"), "{text}");
+}
+
+#[test]
+fn a_run_says_what_it_has_from_an_earlier_one() {
+    let course = workspace(["exercises"], &[("one", WRONG)]);
+    let class = tempfile::tempdir().expect("a temporary folder");
+    let text = |output: Output| {
+        let text = |bytes| String::from_utf8(bytes).expect("it is UTF-8");
+        (text(output.stdout), text(output.stderr))
+    };
+    // Two of the same: one result, which is kept from no earlier run.
+    for name in ["ada", "bob"] {
+        write(class.path(), &format!("{name}/01_one/src/lib.rs"), RIGHT);
+    }
+    let (said, _) = text(grade(course.path(), class.path(), &[]));
+    assert!(!said.contains("Kept:"), "{said}");
+    write(class.path(), "eve/01_one/src/lib.rs", WRONG);
+    let (said, _) = text(grade(course.path(), class.path(), &[]));
+    assert!(said.contains("\nKept: 2 of 3 results, from an earlier run\n"), "{said}");
+    let (said, besides) = text(grade(course.path(), class.path(), &["--format", "csv"]));
+    assert!(besides.contains("Kept: 3 of 3 results, from an earlier run\n"), "{besides}");
+    assert!(!said.contains("Kept:"), "{said}");
+    let (said, _) = text(grade(course.path(), class.path(), &["--fresh"]));
+    assert!(!said.contains("Kept:"), "{said}");
 }

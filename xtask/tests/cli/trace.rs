@@ -8,6 +8,7 @@ use streamlings_trace::format::Writer;
 use streamlings_trace::{DeviceKind, Op, StreamId, Trace};
 
 use crate::new::copy;
+use crate::terminal::Terminal;
 use crate::workspace::{RIGHT, command, package, said, target, workspace, write, xtask};
 
 /// A stand-in for a grade binary. Its cases are in RUNS: name, outcome, diagnosis, how many traces it leaves;
@@ -131,14 +132,27 @@ fn the_first_case_that_does_not_pass_is_drawn_with_the_solution_below() {
 }
 
 #[test]
+fn its_text_fits_a_narrow_terminal() {
+    let root = course(PASSES, PASSES);
+    let arguments = ["trace", "1", "--format", "text"];
+    let mut terminal = Terminal::start_sized(root.path(), &arguments, (60, 60));
+    assert_eq!(terminal.end(), 0, "{}", terminal.screen());
+    let written = terminal.written();
+    // Before it, what was going on stood in the same place.
+    let (_, text) = written.rsplit_once("01 sum: first").expect("that is its first line");
+    assert!(text.contains("key: K kernel"), "{text}");
+    assert!(text.lines().all(|line| line.trim_end().chars().count() <= 60), "{text}");
+}
+
+#[test]
 fn a_case_and_a_format_can_be_asked_for() {
     let root = course(PASSES, PASSES);
     let root = root.path();
     let (out, code) = said(root, &["trace", "sum", "--case", "third", "--seed", "12"]);
     assert_eq!(code, Some(0), "{out}");
-    let path = root.join("target/trace/sum.html");
+    let path = root.join("target/trace/sum-third.html");
     assert_eq!(Path::new(out.trim()), path.canonicalize().expect("it is there"));
-    let page = std::fs::read_to_string(path).expect("it can be read");
+    let page = std::fs::read_to_string(&path).expect("it can be read");
     // Of runs that went well the first one, which is without delays.
     assert!(page.contains("kernel yours_plain") && page.contains("kernel solution_plain"));
     assert!(!page.contains("delayed") && !page.contains("solutions/01_sum"));
@@ -147,6 +161,12 @@ fn a_case_and_a_format_can_be_asked_for() {
         (&ran(root, "exercises/01_sum")[..], &ran(root, "solutions/01_sum")[..]),
         (&third[..], &third[..])
     );
+
+    // Another case has another file.
+    assert_eq!(said(root, &["trace", "sum", "--case", "first"]).1, Some(0));
+    assert!(root.join("target/trace/sum-first.html").is_file());
+    assert_eq!(std::fs::read_to_string(path).expect("it can be read"), page);
+    std::fs::remove_file(root.join("exercises/01_sum/ran")).expect("it is there");
 
     let (text, code) = said(root, &["trace", "1", "--solutions", "--format", "text"]);
     assert_eq!(code, Some(0), "{text}");

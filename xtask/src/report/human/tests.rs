@@ -191,6 +191,9 @@ fn the_criterion_is_met_only_on_a_gpu_and_with_all_its_parts() {
         ..Verdict::failed("snippets", finding)
     };
     insta::assert_snapshot!("not_met", last_lines(render_all(half, DeviceKind::Gpu)));
+    // Of a part of the course there is less to say.
+    let only_02 = last_lines(render_all(solved()[..1].to_vec(), DeviceKind::Gpu));
+    insta::assert_snapshot!("only_a_part_is_checked", only_02);
     let without_06 = render_in(&COURSE[..2], solved()[..1].to_vec(), DeviceKind::Emulated);
     insta::assert_snapshot!("met_as_far_as_this_version_goes", last_lines(without_06));
 }
@@ -243,5 +246,23 @@ fn a_panic_at_the_same_line_is_told_once() {
     // One for each line.
     assert_eq!(text.matches("stack backtrace").count(), 2, "{text}");
     assert_eq!(text.matches("n is 9").count(), 1, "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_same_mistake_at_one_line_is_told_once() {
+    let missed = |name: &str, launch: u32, line| {
+        let message = format!("the answer is none, and launch {launch} faulted");
+        let finding = Finding::new(diagnosis::FAULT_NOT_SEEN, message).at(at(line), "no error");
+        case(Verdict::failed(name, finding), &format!("launch {launch}\n"))
+    };
+    let cases = vec![
+        missed("first", 0, 4),
+        missed("middle", 3, 4),
+        missed("again", 0, 4),
+        missed("elsewhere", 3, 5),
+    ];
+    let text = render_all(vec![exercise(1, "async_launch", cases)], DeviceKind::Emulated);
+    assert_eq!(text.matches("[fault-not-seen]").count(), 2, "{text}");
     insta::assert_snapshot!(text);
 }

@@ -1,4 +1,4 @@
-//! How far a build has come: how many of its parts are done, and of how many.
+//! How far a build has come: how many of its crates are done, and of how many.
 //!
 //! cargo says how many only to whoever sees its own bar. But which packages a build takes, with the features
 //! that are on, is what `cargo tree` prints, and what there is to build of each is in `cargo metadata`. That
@@ -13,15 +13,16 @@ use std::time::{Duration, Instant};
 
 use cargo_metadata::{MetadataCommand, TargetKind};
 
-use super::{Package, cargo};
+use super::Package;
+use super::messages::cargo;
 use crate::progress::Progress;
 use crate::text::counted;
 
 /// A build that takes longer than this gets a total.
 const LONG: Duration = Duration::from_secs(2);
 
-/// The parts of one build.
-pub struct Parts<'a> {
+/// The crates of one build.
+pub struct Crates<'a> {
     progress: &'a Progress,
     root: &'a Path,
     packages: &'a [Package],
@@ -39,19 +40,19 @@ enum Total {
     Unknown,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> Crates<'a> {
     /// Of the build of these test targets of these packages, which begins now.
     pub fn new(
         root: &'a Path,
         packages: &'a [Package],
         tests: &'a [&'a str],
         progress: &'a Progress,
-    ) -> Parts<'a> {
+    ) -> Crates<'a> {
         let total = if progress.is_seen() { Total::NotAsked } else { Total::Unknown };
-        Parts { progress, root, packages, tests, began: Instant::now(), done: 0, total }
+        Crates { progress, root, packages, tests, began: Instant::now(), done: 0, total }
     }
 
-    /// Another part is done.
+    /// Another crate is done.
     pub fn done(&mut self, name: &str) {
         self.done += 1;
         self.total = match std::mem::replace(&mut self.total, Total::Unknown) {
@@ -65,14 +66,12 @@ impl<'a> Parts<'a> {
             },
             same => same,
         };
-        let parts = match self.total {
-            Total::Shown => {
-                self.progress.is_at(self.done);
-                String::new()
-            }
-            _ => format!("{}, ", counted(self.done, "part")),
+        self.progress.is_at(self.done);
+        let crates = match self.total {
+            Total::Shown => String::new(),
+            _ => format!("{}, ", counted(self.done, "crate")),
         };
-        self.progress.say(format!("building: {parts}{name}"));
+        self.progress.say(format!("building: {crates}{name}"));
     }
 
     fn ask(&self) -> JoinHandle<Option<usize>> {
@@ -83,7 +82,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// How many parts there are to build: libraries, procedural macros and build scripts of all packages that it
+/// How many crates there are to build: libraries, procedural macros and build scripts of all packages that it
 /// takes, and the tests that are asked for.
 fn total(root: &Path, packages: &[Package], tests: &[String]) -> Option<usize> {
     let tree = Command::new(cargo())
@@ -108,7 +107,7 @@ fn total(root: &Path, packages: &[Package], tests: &[String]) -> Option<usize> {
         .other_options(["--frozen".to_owned()])
         .exec()
         .ok()?;
-    let parts = metadata.packages.iter().map(|package| {
+    let crates = metadata.packages.iter().map(|package| {
         if !taken.contains(&(package.name.as_str(), package.version.to_string().as_str())) {
             return 0;
         }
@@ -120,7 +119,7 @@ fn total(root: &Path, packages: &[Package], tests: &[String]) -> Option<usize> {
         };
         package.targets.iter().filter(is_built).count()
     });
-    Some(parts.sum())
+    Some(crates.sum())
 }
 
 #[cfg(test)]
