@@ -14,6 +14,7 @@ pub mod snippet;
 
 use serde::Serialize;
 use streamlings_tensor::Result;
+use streamlings_trace::blocks::Reason;
 
 use crate::key::Key;
 use crate::snippet::Snippet;
@@ -102,12 +103,23 @@ fn answer(question: Question, key: &Key) -> Option<Vec<usize>> {
     }
 }
 
+/// Why a line holds the host. A wait that its code does not show is told of.
+fn why(snippet: &Snippet, line: usize, reason: Reason) -> String {
+    let op = snippet.lines.get(line - 1).map(|line| line.op);
+    match op {
+        Some(op) if reason == Reason::StreamSync && op.is_synchronous_upload() => {
+            format!("it synchronizes its stream behind the copy: {}", reason.sentence())
+        }
+        _ => reason.sentence().to_owned(),
+    }
+}
+
 fn put(seed: u64, question: Question, snippet: &Snippet, key: &Key, answer: Vec<usize>) -> Quiz {
     let why = match question {
         Question::Holding => key
             .holding
             .iter()
-            .map(|(line, reason)| Why { line: Some(*line), text: reason.sentence().to_owned() })
+            .map(|(line, reason)| Why { line: Some(*line), text: why(snippet, *line, *reason) })
             .collect(),
         Question::Wait => {
             key.races.iter().map(|(_, race)| Why { line: None, text: race.to_string() }).collect()

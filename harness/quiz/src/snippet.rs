@@ -148,6 +148,15 @@ pub enum Op {
 }
 
 impl Op {
+    /// Whether it is an upload that comes back when the copy is over.
+    pub fn is_synchronous_upload(self) -> bool {
+        match self {
+            Op::Upload { non_blocking } | Op::UploadPinned { non_blocking } => !non_blocking,
+            Op::FromSlice | Op::IndexFromSlice => true,
+            _ => false,
+        }
+    }
+
     /// Its kind: what the tests tell operations apart by.
     pub fn kind(self) -> &'static str {
         match self {

@@ -137,6 +137,12 @@ fn code_and_explanations_fit_and_name_no_address() {
         assert_eq!(quiz.why.is_empty(), quiz.answer.is_empty(), "{quiz:#?}");
         for why in &quiz.why {
             assert!(!why.text.contains("0x"), "{quiz:#?}");
+            // Only code that says `synchronize` shows that it does.
+            let Some(code) = why.line.and_then(|line| quiz.body.get(line - 1)) else { continue };
+            let told = why.text.starts_with("it synchronizes its stream");
+            let waits =
+                why.text.ends_with("synchronizing a stream waits until all its work is over");
+            assert_eq!(told, waits && !code.contains("synchronize()"), "{quiz:#?}");
         }
     }
 }
