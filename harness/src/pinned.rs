@@ -78,6 +78,8 @@ impl<T: Copy> Pinned<T> {
     ///
     /// # Panics
     /// If there are more values than it has room for.
+    // Inlined: a caller that ends with this would be left for it by a jump, and not be in the record.
+    #[inline(always)]
     pub fn write(&mut self, values: &[T]) {
         assert!(values.len() <= self.len, "{} values into {}", values.len(), self.len);
         recording::mark(MarkKind::HostWrite { range: self.range(values.len()) });
@@ -90,6 +92,8 @@ impl<T: Copy> Pinned<T> {
 
     /// What is in the memory now: a copy that is still writing it has put some of its values there, or
     /// none.
+    // Inlined for the same reason as `write`.
+    #[inline(always)]
     pub fn read(&self) -> Vec<T> {
         recording::mark(MarkKind::HostRead { range: self.range(self.len) });
         let mut values: Vec<T> = Vec::with_capacity(self.len);

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use streamlings_driver::recording::{self, Options};
 use streamlings_trace::format::{WriteError, Writer};
+use streamlings_trace::threads::order_by_time;
 use streamlings_trace::{Call, Device, DeviceKind, Frame, Item, MarkKind, Trace};
 
 use crate::aftermath::{Aftermath, Context};
@@ -169,6 +170,7 @@ impl Grader {
         let synchronized = cudarc::driver::result::ctx::synchronize();
         let mut trace = recording::finish();
         drop_own_calls(&mut trace);
+        order_by_time(&mut trace);
         self.keep(&trace)?;
         let mut aftermath = std::mem::take(&mut self.aftermath);
         aftermath.take_in(&trace, context, synchronized, |call| self.at(&trace, call));

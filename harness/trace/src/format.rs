@@ -23,7 +23,7 @@ pub const MAGIC: [u8; 8] = *b"STRMLING";
 ///
 /// Raise it with every change of [`crate::model`] or of this module: a snapshot test fails if the
 /// bytes change and the version does not.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// The longest frame that is believed, in bytes. A longer one is a damaged length, and is not
 /// allocated.

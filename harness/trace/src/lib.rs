@@ -12,6 +12,7 @@
 //! | [`polls`] | which threads asked again and again how far the device is |
 //! | [`timing`] | what an event pair or a bare clock really measured |
 //! | [`order`] | which accesses nothing orders |
+//! | [`threads`] | what host threads may have told each other |
 //! | [`overlap`] | how much of each copy ran beside kernels |
 //! | [`case`] | short programs with what must be found in them, as text |
 //! | [`build`], [`workload`] | traces written by hand, and made up for measuring |
@@ -64,6 +65,7 @@ pub mod order;
 pub mod overlap;
 pub mod polls;
 pub mod regions;
+pub mod threads;
 pub mod timing;
 pub mod workload;
 

@@ -367,6 +367,9 @@ pub enum MarkKind {
     ThreadBegin { child: ThreadId },
     /// Thread `child` ended before this point.
     ThreadJoin { child: ThreadId },
+    /// All that this thread did so far was over before what `other` does next began: whatever the two
+    /// told each other, `other` may rest on it. See [`order_by_time`](crate::threads::order_by_time).
+    CameBefore { other: ThreadId },
 }
 
 /// What device a trace was recorded on.

@@ -250,7 +250,8 @@ impl Order {
             | MarkKind::NameStream { .. }
             | MarkKind::NameEvent { .. }
             | MarkKind::ThreadBegin { .. }
-            | MarkKind::ThreadJoin { .. } => {}
+            | MarkKind::ThreadJoin { .. }
+            | MarkKind::CameBefore { .. } => {}
         }
         self.since_pruned += 1;
         self.prune_if_due();

@@ -99,6 +99,7 @@ fn mark() -> impl Strategy<Value = MarkKind> {
         (range(), stream()).prop_map(|(range, stream)| MarkKind::BlockUse { range, stream }),
         id().prop_map(|child| MarkKind::ThreadBegin { child: ThreadId(child) }),
         id().prop_map(|child| MarkKind::ThreadJoin { child: ThreadId(child) }),
+        id().prop_map(|other| MarkKind::CameBefore { other: ThreadId(other) }),
     ]
 }
 

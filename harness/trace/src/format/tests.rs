@@ -60,6 +60,7 @@ fn sample() -> Trace {
         MarkKind::BlockUse { range, stream },
         MarkKind::ThreadBegin { child: ThreadId(2) },
         MarkKind::ThreadJoin { child: ThreadId(2) },
+        MarkKind::CameBefore { other: ThreadId(2) },
     ];
     let frame = Frame { function: "f".into(), file: Some("src/lib.rs".into()), line: 41 };
     let mut items = vec![
@@ -156,9 +157,9 @@ fn a_cut_names_the_item_and_keeps_what_came_before() {
 #[case::text(b"hello, world, and more of it", "not a streamlings trace")]
 #[case::newer(b"STRMLING\xff\xff\0\0", "update and rebuild")]
 #[case::older(b"STRMLING\0\0\0\0", "record the run again")]
-#[case::no_header(b"STRMLING\x01\0\0\0", "cut off in its header")]
-#[case::damaged_header(b"STRMLING\x01\0\0\0\x02\0\0\0\xff\xff", "header of the trace is damaged")]
-#[case::absurd_length(b"STRMLING\x01\0\0\0\xff\xff\xff\xff", "a length of 4294967295 bytes")]
+#[case::no_header(b"STRMLING\x02\0\0\0", "cut off in its header")]
+#[case::damaged_header(b"STRMLING\x02\0\0\0\x02\0\0\0\xff\xff", "header of the trace is damaged")]
+#[case::absurd_length(b"STRMLING\x02\0\0\0\xff\xff\xff\xff", "a length of 4294967295 bytes")]
 fn says_what_is_wrong(#[case] bytes: &[u8], #[case] expected: &str) {
     let message = read(bytes).unwrap_err().to_string();
     assert!(message.contains(expected), "{message}");

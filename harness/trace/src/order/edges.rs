@@ -131,6 +131,7 @@ impl Edges {
         match mark.kind {
             MarkKind::ThreadBegin { child } => self.thread_begin(mark.thread, child),
             MarkKind::ThreadJoin { child } => self.thread_join(mark.thread, child),
+            MarkKind::CameBefore { other } => self.came_before(mark.thread, other),
             _ => {}
         }
     }
@@ -267,6 +268,11 @@ impl Edges {
         let child = self.thread(child);
         child.joined = false;
         child.clock.join(&known);
+    }
+
+    fn came_before(&mut self, thread: ThreadId, other: ThreadId) {
+        let known = self.thread(thread).clock.clone();
+        self.thread(other).clock.join(&known);
     }
 
     fn thread_join(&mut self, parent: ThreadId, child: ThreadId) {

@@ -206,6 +206,9 @@ impl Writer {
             }
             Step::HostFree(index) => Op::HostFree { range: piece(4 + index % 2).range },
             Step::JoinAndBegin => {
+                if second {
+                    return self.mark(true, MarkKind::CameBefore { other: THREADS[0] });
+                }
                 self.mark(false, MarkKind::ThreadJoin { child: THREADS[1] });
                 return self.mark(false, MarkKind::ThreadBegin { child: THREADS[1] });
             }

@@ -273,6 +273,10 @@ impl World {
                 let known = self.hosts.get(&thread).cloned().unwrap_or_default();
                 self.learn(*child, known);
             }
+            MarkKind::CameBefore { other } => {
+                let known = self.hosts.get(&thread).cloned().unwrap_or_default();
+                self.learn(*other, known);
+            }
             MarkKind::ThreadJoin { child } => {
                 let known = self.hosts.get(child).cloned().unwrap_or_default();
                 self.learn(thread, known);
