@@ -40,6 +40,9 @@ pub struct Pinned<T> {
 #[expect(unsafe_code, reason = "the memory is owned through a pointer")]
 // SAFETY: it owns its memory, as a `Vec` does.
 unsafe impl<T: Send> Send for Pinned<T> {}
+#[expect(unsafe_code, reason = "the memory is owned through a pointer")]
+// SAFETY: whoever shares it can only read.
+unsafe impl<T: Sync> Sync for Pinned<T> {}
 
 impl Gpu {
     /// Page-locked host memory for `len` elements, all zero, under the name that the grader's reports

@@ -6,7 +6,7 @@ use super::exercise;
 use streamlings::cudarc::driver::sys::CUresult;
 use streamlings::cudarc::driver::{CudaSlice, DevicePtr};
 use streamlings::driver::recording;
-use streamlings::grade::checks::{host_polls, region, stream_named, unhurried};
+use streamlings::grade::checks::{held_run, host_polls, region, stream_named, unhurried};
 use streamlings::grade::diagnosis::{self as d, Diagnosis};
 use streamlings::grade::{At, Cases, Finding, Grader, Run};
 use streamlings::trace::blocks::{Block, blocks, blocks_during};
@@ -149,7 +149,7 @@ fn enqueue_and_wait(grader: &mut Grader) -> Result<(), Finding> {
     let spin = any_spin(grader);
     let run = grader.run_held(hold, || exercise::enqueue_and_wait(&gpu, spin.as_nanos() as u64))?;
     let Run { value: times, trace } = run.ok()?;
-    check_times(grader, &trace, [times.launched, times.done], spin, HELD_LATE)
+    held_run(hold, check_times(grader, &trace, [times.launched, times.done], spin, HELD_LATE))
 }
 
 fn any_spin(grader: &mut Grader) -> Duration {
@@ -202,12 +202,12 @@ fn check_times(
     let figures = [("first", read_launched, launched), ("second", read_done, done)];
     for (which, figure, recorded) in figures {
         if figure + CLOCKS_APART < *recorded.start() || figure > *recorded.end() {
-            let message = format!(
-                "the {which} reading says {}, and the record says {} to {}",
-                ms(figure),
-                ms(*recorded.start()),
-                ms(*recorded.end())
-            );
+            let bound = match figure > *recorded.end() {
+                true => format!("at most {}", ms(*recorded.end())),
+                false => format!("at least {}", ms(*recorded.start())),
+            };
+            let message =
+                format!("the {which} reading says {}, and by the record it is {bound}", ms(figure));
             return Err(Finding::new(d::FIGURE_DISAGREES_WITH_RECORD, message)
                 .at(launch_at, "of this launch"));
         }

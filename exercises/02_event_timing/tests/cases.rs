@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::exercise;
-use streamlings::grade::checks::{host_polls, region, stream_named, unhurried};
+use streamlings::grade::checks::{held_run, host_polls, region, stream_named, unhurried};
 use streamlings::grade::diagnosis as d;
 use streamlings::grade::{At, Cases, Finding, Grader, Run};
 use streamlings::trace::blocks::{Block, blocks, blocks_during};
@@ -213,7 +213,9 @@ fn time_bare_clock(grader: &mut Grader) -> Result<(), Finding> {
     unhurried(&[d::FIGURE_DISAGREES_WITH_RECORD], || {
         let hold = any_hold(grader);
         let run = grader.run_held(hold, || exercise::time_bare_clock(&gpu, &mut product))?.ok()?;
-        of_any_product(&Record::of(&run.trace)?, |one| check_bare_clock(grader, one, run.value))
+        let record = Record::of(&run.trace)?;
+        let judged = of_any_product(&record, |one| check_bare_clock(grader, one, run.value));
+        held_run(hold, judged)
     })
 }
 
@@ -320,7 +322,9 @@ fn time_synchronized(grader: &mut Grader) -> Result<(), Finding> {
         let hold = any_hold(grader);
         let run =
             grader.run_held(hold, || exercise::time_synchronized(&gpu, &mut product))?.ok()?;
-        of_any_product(&Record::of(&run.trace)?, |one| check_synchronized(grader, one, run.value))
+        let record = Record::of(&run.trace)?;
+        let judged = of_any_product(&record, |one| check_synchronized(grader, one, run.value));
+        held_run(hold, judged)
     })
 }
 
@@ -444,7 +448,7 @@ fn two_way(grader: &mut Grader) -> Result<(), Finding> {
         let run = grader.run_held(hold, || {
             exercise::two_way(&gpu, &mut product).map(|both| (both.event_ms, both.bare))
         })?;
-        check_two_way(grader, &run)
+        held_run(hold, check_two_way(grader, &run))
     })
 }
 

@@ -20,7 +20,7 @@ mod busy;
 mod flow;
 mod said;
 
-pub use self::busy::unhurried;
+pub use self::busy::{held_run, unhurried};
 pub use self::said::{deeds, doing, host_polls, missing_edge};
 
 /// How many runs with legal delays there are beside the first one.

@@ -11,6 +11,10 @@ streamlings::grade::mutants! {
         "upload_small" => PINNED_LEAKED,
         "upload_small_cust" => PINNED_LEAKED,
         "pipeline" => PINNED_LEAKED;
+    one_for_all "one_for_all.rs":
+        "upload_small" => REFILLED_DURING_COPY,
+        "download" => READ_BEFORE_READY;
+    drops_on_a_thread "drops_on_a_thread.rs": "upload_small" => FREED_DURING_COPY;
     pageable "pageable.rs":
         "upload_small_cust" => PAGEABLE_BY_LUCK,
         "upload_large_cust" => PAGEABLE_COPY,

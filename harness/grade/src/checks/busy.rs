@@ -1,5 +1,7 @@
 //! What a busy machine does to times, and what is done about it.
 
+use std::time::Duration;
+
 use crate::diagnosis::Diagnosis;
 use crate::verdict::Finding;
 
@@ -23,6 +25,20 @@ pub fn unhurried<T>(
         }
     }
     found
+}
+
+/// What is found in a run that holds the host in each launch and each wait, for at least `hold`, says so: its
+/// figures are not those of the report.
+///
+/// # Errors
+/// The finding in `judged`.
+pub fn held_run<T>(hold: Duration, judged: Result<T, Finding>) -> Result<T, Finding> {
+    judged.map_err(|finding| {
+        finding.note(format!(
+            "in this run each launch and each wait took the host {:.1} ms more, as a busy machine does",
+            hold.as_secs_f64() * 1e3
+        ))
+    })
 }
 
 #[cfg(test)]

@@ -376,9 +376,9 @@ diagnoses! {
         next: "See in README.md which operation belongs on which stream, and what makes a stream current."
         [docs: pages::PYTORCH_STREAMS]
 
-    ON_ANOTHER_STREAM "on-another-stream" Serialized: "work is on another stream than it belongs on"
-        rule: "Work that shares a stream with other work waits for it, needed or not."
-        next: "See in README.md which operation belongs on which stream, and what makes a stream current."
+    ON_ANOTHER_STREAM "on-another-stream" Wrong: "work is on another stream than it belongs on"
+        rule: "Whoever uses a result waits for the stream that the work was asked for on, and for no other."
+        next: "See in README.md which operation belongs on which stream, and which one each launch gets."
         [docs: pages::PYTORCH_STREAMS]
 
     ORDERED_WITHOUT_NEED "ordered-without-need" Serialized:
