@@ -179,8 +179,11 @@ fn fan_out_fan_in(grader: &mut Grader) -> Outcome<()> {
         // In either order, and as many as they like.
         let reads: Vec<&Call> = work.into_iter().filter(|call| only_reads(call, memory)).collect();
         let on = |stream| reads.iter().find(move |call| call.op.stream() == Some(stream));
-        let summed = function.the(on(left).or(reads.first()), "reads the tensor")?;
-        let squared = function.the(on(right).or(reads.last()), "reads the tensor")?;
+        // The one that is on another stream is another one than that which is on its own.
+        let off = |stream| reads.iter().find(move |call| call.op.stream() != Some(stream));
+        let either = |own, others| on(own).or(off(others)).or(reads.first());
+        let summed = function.the(either(left, right), "reads the tensor")?;
+        let squared = function.the(either(right, left), "reads the tensor")?;
         function.on_streams(&[
             (produced, default),
             (summed, left),
