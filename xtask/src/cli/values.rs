@@ -1,9 +1,11 @@
 //! What options take.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
+
+use crate::exit::UsageError;
 
 /// A file for a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +96,23 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
         .filter(|limit| !limit.is_zero())
         .ok_or_else(|| "give a number of seconds above 0".to_owned())
+}
+
+/// Sees to it, before any work is done, that the file that an option names can be written.
+///
+/// # Errors
+/// Where there is no folder for it, or it is a folder itself.
+pub fn check_output(option: &str, file: &Path) -> Result<(), UsageError> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if file.is_dir() {
+        return Err(UsageError(format!("{option}: {} is a folder", file.display())));
+    }
+    match folder.filter(|folder| !folder.is_dir()) {
+        Some(folder) => {
+            Err(UsageError(format!("{option}: there is no folder {}", folder.display())))
+        }
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]
