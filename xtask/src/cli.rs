@@ -11,8 +11,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 pub use self::bundled::BundledCheck;
-use self::values::seconds;
 pub use self::values::{Also, Answer, DeviceChoice, Format, PictureFormat, check_output};
+use self::values::{seconds, seed};
 
 /// Exercises on CUDA streams, asynchronous copies and honest timing.
 #[derive(Debug, Parser)]
@@ -284,7 +284,7 @@ pub struct ResetArguments {
 #[derive(Debug, Args)]
 pub struct QuizArguments {
     /// Asks the snippets from this seed on; the seeds of a sitting follow each other.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
 
     /// Ends after so many.
@@ -317,7 +317,7 @@ pub struct RunArguments {
     pub time_limit: Duration,
 
     /// Draws sizes, data and delays from this seed, to repeat a run; each run draws anew without it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
 }
 

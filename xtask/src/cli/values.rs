@@ -98,6 +98,11 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "give a number of seconds above 0".to_owned())
 }
 
+/// What repeats a run, or a sitting of the quiz.
+pub fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "a seed is a whole number from 0 to 2^64 - 1".to_owned())
+}
+
 /// Sees to it, before any work is done, that the file that an option names can be written.
 ///
 /// # Errors
@@ -125,6 +130,15 @@ mod tests {
         assert_eq!("junit=a=b.xml".parse(), Ok(also));
         for wrong in ["junit", "junit=", "xml=file", "=file"] {
             assert!(wrong.parse::<Also>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_seed_is_told_what_one_is() {
+        assert_eq!(seed("18446744073709551615"), Ok(u64::MAX));
+        for wrong in ["abc", "-1", "1.5", "18446744073709551616", ""] {
+            let why = seed(wrong).expect_err("it is no seed");
+            assert!(why.starts_with("a seed is a whole number from 0 to "), "{why}");
         }
     }
 

@@ -63,6 +63,30 @@ fn a_workspace_without_exercises_has_not_passed() {
 }
 
 #[test]
+fn a_file_that_is_no_trace_is_said_to_be_there() {
+    let root = workspace(["exercises"], &[("sum", RIGHT)]);
+    let file = |name: &str| root.path().join(name).to_str().expect("it is UTF-8").to_owned();
+    let (page, perfetto) = (file("target/trace/sum.html"), file("target/trace/sum.json"));
+    write(root.path(), "target/trace/sum.html", b"<!doctype html>");
+    write(root.path(), "target/trace/sum.json", b"{}");
+    for (arguments, wanted) in [
+        (
+            &["trace", &perfetto][..],
+            format!("{perfetto} is there, and is no recorded trace; open what"),
+        ),
+        (&["trace", &page], format!("{page} is there, and is no recorded trace; open a page")),
+        (&["trace", &page, &perfetto], format!("{page} is there, and is no recorded trace;")),
+        (&["trace", "1", "sum"], "name one exercise, or else trace files alone".to_owned()),
+    ] {
+        let output = xtask(root.path(), arguments);
+        let got = String::from_utf8(output.stderr).expect("it is UTF-8");
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words(&got).contains(&wanted), "{arguments:?}: {got}");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {got}");
+    }
+}
+
+#[test]
 fn an_option_that_names_no_file_is_a_usage_error() {
     let root = workspace(["exercises"], &[("sum", RIGHT)]);
     let folder = root.path().to_str().expect("it is UTF-8").to_owned();
