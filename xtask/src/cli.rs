@@ -3,6 +3,7 @@
 mod bundled;
 mod values;
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,8 +11,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 pub use self::bundled::BundledCheck;
-use self::values::seconds;
-pub use self::values::{Also, Answer, DeviceChoice, Format, PictureFormat};
+pub use self::values::{Also, Answer, DeviceChoice, Format, PictureFormat, check_output};
+use self::values::{seconds, seed};
 
 /// Exercises on CUDA streams, asynchronous copies and honest timing.
 #[derive(Debug, Parser)]
@@ -20,7 +21,7 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 
-    /// The workspace to work in, if not the one that this was built from.
+    /// The workspace to work in, if not the one that cargo runs this in.
     #[arg(long, global = true, hide = true)]
     workspace: Option<PathBuf>,
 }
@@ -28,9 +29,21 @@ pub struct Cli {
 impl Cli {
     /// The workspace's folder.
     pub fn root(&self) -> PathBuf {
-        let built_in = Path::new(env!("CARGO_MANIFEST_DIR"));
-        self.workspace.clone().unwrap_or_else(|| built_in.parent().unwrap_or(built_in).to_owned())
+        let folder = || workspace_of(&package_folder(|name| std::env::var_os(name)));
+        self.workspace.clone().unwrap_or_else(folder)
     }
+}
+
+/// This package's folder. cargo takes this program for fresh in a clone that was copied or moved with its target
+/// folder, so the folder that it was built in is only asked for where cargo has not started it.
+fn package_folder(variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
+    let is_this = variable("CARGO_PKG_NAME").is_some_and(|name| name == env!("CARGO_PKG_NAME"));
+    let running = variable("CARGO_MANIFEST_DIR").filter(|_| is_this);
+    running.map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from)
+}
+
+fn workspace_of(package: &Path) -> PathBuf {
+    package.parent().unwrap_or(package).to_owned()
 }
 
 #[derive(Debug, Subcommand)]
@@ -271,7 +284,7 @@ pub struct ResetArguments {
 #[derive(Debug, Args)]
 pub struct QuizArguments {
     /// Asks the snippets from this seed on; the seeds of a sitting follow each other.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
 
     /// Ends after so many.
@@ -304,7 +317,7 @@ pub struct RunArguments {
     pub time_limit: Duration,
 
     /// Draws sizes, data and delays from this seed, to repeat a run; each run draws anew without it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
 }
 
@@ -370,6 +383,23 @@ mod tests {
         use clap::CommandFactory;
         Cli::command().debug_assert();
         BundledCheck::command().debug_assert();
+    }
+
+    #[test]
+    fn the_workspace_is_the_one_that_cargo_runs_this_in() {
+        let root = |package: &str| {
+            let folder = package_folder(|name| match name {
+                "CARGO_PKG_NAME" => Some(package.into()),
+                "CARGO_MANIFEST_DIR" => Some("/copied/xtask".into()),
+                _ => None,
+            });
+            workspace_of(&folder)
+        };
+        let built_in = workspace_of(Path::new(env!("CARGO_MANIFEST_DIR")));
+        assert_eq!(root("xtask"), Path::new("/copied"));
+        // Somebody else's `cargo run`, whose program starts this one.
+        assert_eq!(root("another"), built_in);
+        assert_eq!(workspace_of(&package_folder(|_| None)), built_in);
     }
 
     #[test]

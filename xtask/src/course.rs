@@ -111,14 +111,27 @@ impl fmt::Display for UnknownExercise {
 impl std::error::Error for UnknownExercise {}
 
 impl Course {
-    /// Reads the exercises of a workspace.
+    /// Reads the exercises of a workspace, of which there has to be one.
+    ///
+    /// # Errors
+    /// Where there is none, or a folder or an `exercise.toml` is not as it has to be.
+    pub fn read(root: &Path) -> anyhow::Result<Course> {
+        let course = Course::begun(root)?;
+        ensure!(
+            !course.exercises.is_empty(),
+            "there are no exercises in {}; run `cargo xtask` in a clone that has them",
+            root.join("exercises").display()
+        );
+        Ok(course)
+    }
+
+    /// Reads those of a workspace that may have none yet.
     ///
     /// # Errors
     /// Where a folder or an `exercise.toml` is not as it has to be.
-    pub fn read(root: &Path) -> anyhow::Result<Course> {
+    pub fn begun(root: &Path) -> anyhow::Result<Course> {
         let folder = root.join("exercises");
         let mut exercises = Vec::new();
-        // A workspace without the folder has no exercises yet.
         let entries = if folder.exists() { Some(folder.read_dir()?) } else { None };
         for entry in entries.into_iter().flatten() {
             let entry = entry?;

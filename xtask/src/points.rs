@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use streamlings_grade::Outcome;
 
 use crate::course::Course;
+use crate::exit::UsageError;
 use crate::report::{CaseReport, ExerciseReport, Report};
 
 /// What a case can be worth: sums of it are exact enough to be shown.
@@ -93,10 +93,10 @@ impl Points {
     /// Reads a file of points.
     ///
     /// # Errors
-    /// [`WrongPoints`], or where it cannot be read.
+    /// [`WrongPoints`], or [`UsageError`] where it cannot be read.
     pub fn read(file: &Path, course: &Course) -> anyhow::Result<Points> {
         let text = std::fs::read_to_string(file)
-            .with_context(|| format!("{} cannot be read", file.display()))?;
+            .map_err(|error| UsageError(format!("--points: {}: {error}", file.display())))?;
         let points = Points::parse(&text)
             .map_err(|why| WrongPoints(format!("{}: {why}", file.display())))?;
         let known: Vec<&str> = course.exercises.iter().map(|e| e.name.as_str()).collect();

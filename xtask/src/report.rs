@@ -20,7 +20,7 @@ use streamlings_grade::supervise::{Captured, CaseRun, Isolation};
 use streamlings_grade::{Outcome, Verdict};
 use streamlings_trace::Device;
 
-use crate::cli::{Also, Format};
+use crate::cli::{Also, Format, check_output};
 use crate::course::{Course, Exercise};
 use crate::criterion::{self, Criterion};
 use crate::exit::UsageError;
@@ -97,16 +97,7 @@ pub fn render_class(
 /// # Errors
 /// Where there is no folder for one, or it is a folder itself.
 pub fn check_files(also: &[Also]) -> Result<(), UsageError> {
-    for Also { format: _, file } in also {
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-        if file.is_dir() {
-            return Err(UsageError(format!("--also: {} is a folder", file.display())));
-        }
-        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            return Err(UsageError(format!("--also: there is no folder {}", folder.display())));
-        }
-    }
-    Ok(())
+    also.iter().try_for_each(|Also { format: _, file }| check_output("--also", file))
 }
 
 /// Writes a report to files, in plain text.

@@ -34,7 +34,11 @@ pub fn fit_terminal() {
 
 /// How all of our text is wrapped. Names and codes with hyphens stay in one piece, and so do paths.
 fn options(indent: &str) -> Options<'_> {
-    Options::new(width())
+    options_in(width(), indent)
+}
+
+fn options_in(columns: usize, indent: &str) -> Options<'_> {
+    Options::new(columns)
         .subsequent_indent(indent)
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation)
@@ -44,6 +48,11 @@ fn options(indent: &str) -> Options<'_> {
 /// Wraps each line of a text; what goes on in the next line is indented by `indent`.
 pub fn wrapped(text: &str, indent: &str) -> String {
     textwrap::fill(text, options(indent))
+}
+
+/// The lines of a text in so many columns; all but the first begin with `indent`.
+pub fn wrapped_in(text: &str, columns: usize, indent: &str) -> Vec<String> {
+    textwrap::wrap(text, options_in(columns, indent)).into_iter().map(Into::into).collect()
 }
 
 /// Wraps `text` behind `label`, and keeps the room below the label free.

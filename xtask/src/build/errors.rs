@@ -13,6 +13,9 @@ use crate::text::and;
 /// How rustc begins to tell of the linker.
 const LINKING: &str = "linking with ";
 
+/// How near a name has to be that may be meant.
+const NEAR: f64 = 0.85;
+
 /// Of more changes than these only the names are told.
 const SHOWN: usize = 3;
 
@@ -35,25 +38,37 @@ pub fn not_built(root: &Path, folder: &Path, starter: &Path, errors: &[Error]) -
         .map(|error| &error.diagnostic)
         .collect();
     let source = root.join(folder).join("src/lib.rs");
-    if !in_library && nothing_to_compare(&source, &told) {
-        return NotBuilt::Learner(Box::new(explain(&source, in_library, &told)), said);
+    if let Some(why) = nothing_there(&source).filter(|_| !in_library) {
+        let finding = Finding::new(diagnosis::SOURCE_MISSING, format!("src/lib.rs {why}"));
+        return NotBuilt::Unfit(Box::new(finding), said);
     }
-    let changed = changes(root, folder, starter).into_iter();
-    let changed: Vec<Change> = match in_library {
-        true => changed.filter(|change| change.is_behind(&told)).collect(),
-        false => changed.filter(|change| told.iter().any(|error| names(error, change))).collect(),
+    if told.iter().any(|error| !in_library && error.message.starts_with(LINKING)) {
+        return NotBuilt::Learner(Box::new(explain(in_library, &told)), said);
+    }
+    let changed = changes(root, folder, starter);
+    let is_behind = |change: &Change| match in_library {
+        true => change.is_behind(&told),
+        false => told.iter().any(|error| names(error, change)),
     };
-    match explain_changes(&changed) {
+    let (mut behind, others): (Vec<Change>, Vec<Change>) = changed.into_iter().partition(is_behind);
+    if behind.is_empty() && !in_library {
+        // The type of a field, say, is in none of rustc's words.
+        behind = others.into_iter().filter(Change::is_certain).collect();
+    }
+    match explain_changes(&behind) {
         Some(finding) if !in_library => NotBuilt::Unfit(Box::new(finding), said),
         Some(finding) => NotBuilt::Learner(Box::new(finding), said),
-        None => NotBuilt::Learner(Box::new(explain(&source, in_library, &told)), said),
+        None => NotBuilt::Learner(Box::new(explain(in_library, &told)), said),
     }
 }
 
-/// Whether there is no code, or it compiles and does not link: it is no signature then.
-fn nothing_to_compare(source: &Path, errors: &[&Diagnostic]) -> bool {
-    let linking = errors.iter().any(|error| error.message.starts_with(LINKING));
-    linking || !source.is_file() || is_empty(source)
+/// Why there is no code, where there is none.
+fn nothing_there(source: &Path) -> Option<&'static str> {
+    if !source.is_file() {
+        return Some("is not there");
+    }
+    let is_empty = std::fs::read_to_string(source).is_ok_and(|text| text.trim().is_empty());
+    is_empty.then_some("is empty")
 }
 
 /// Something that the starter has, and the learner's code has not, or not so.
@@ -63,6 +78,8 @@ struct Change {
     found: Option<(Item, String)>,
     /// Whether the two may be the same all the same.
     is_doubtful: bool,
+    /// What may be meant, and is missing under its own name, with its place.
+    renamed: Option<(Item, At)>,
 }
 
 /// All of them, in the starter's order; none where there is no starter.
@@ -79,24 +96,54 @@ fn changes(root: &Path, folder: &Path, starter: &Path) -> Vec<Change> {
         .flat_map(|file| signatures::items(&file.1).into_iter().map(move |item| (item, file)))
         .collect();
     let starter = read(starter);
-    let wanted = starter.iter().flat_map(|(_, text)| signatures::items(text));
-    let change = |wanted: Item| {
+    let wanted: Vec<Item> = starter.iter().flat_map(|(_, text)| signatures::items(text)).collect();
+    let within = |file: &(String, String)| folder.join("src").join(&file.0).display().to_string();
+    let own: Vec<(&Item, String)> = mine
+        .iter()
+        .filter(|(item, _)| wanted.iter().all(|wanted| wanted.name != item.name))
+        .map(|(item, file)| (item, within(file)))
+        .collect();
+    let change = |wanted: &Item| {
         let named: Vec<_> = mine.iter().filter(|(item, _)| item.name == wanted.name).collect();
-        if named.iter().any(|(item, _)| item.is_public && item.is_like(&wanted)) {
+        if named.iter().any(|(item, _)| item.is_public && item.is_like(wanted)) {
             return None;
         }
         let found = named.first().map(|(item, file)| {
-            let path = folder.join("src").join(&file.0).display().to_string();
-            let doubtful = signatures::may_mean_the_same(&file.1, item, &wanted);
-            (item.clone(), path, doubtful)
+            let doubtful = signatures::may_mean_the_same(&file.1, item, wanted);
+            (item.clone(), within(file), doubtful)
         });
         let is_doubtful = found.as_ref().is_some_and(|(.., doubtful)| *doubtful);
-        Some(Change { wanted, found: found.map(|(item, path, _)| (item, path)), is_doubtful })
+        Some(Change {
+            wanted: wanted.clone(),
+            renamed: if found.is_none() { renamed(wanted, &own) } else { None },
+            found: found.map(|(item, path, _)| (item, path)),
+            is_doubtful,
+        })
     };
-    wanted.filter(|item| item.is_public).filter_map(change).collect()
+    wanted.iter().filter(|item| item.is_public).filter_map(change).collect()
+}
+
+/// Of the learner's own items the one that may be meant: with the same signature, or else with a name near by.
+fn renamed(wanted: &Item, own: &[(&Item, String)]) -> Option<(Item, At)> {
+    let near = |item: &Item| strsim::jaro_winkler(&item.name, &wanted.name);
+    let is_candidate = |item: &Item| {
+        // Structs without a public field would all be the same.
+        let same = wanted.is_function && item.is_like(wanted);
+        item.is_function == wanted.is_function && (same || near(item) > NEAR)
+    };
+    let rank = |item: &Item| f64::from(item.is_like(wanted)) + near(item);
+    let candidates = own.iter().filter(|(item, _)| is_candidate(item));
+    let (item, path) = candidates.max_by(|(a, _), (b, _)| rank(a).total_cmp(&rank(b)))?;
+    Some(((*item).clone(), At::new(path, item.lines.start)))
 }
 
 impl Change {
+    /// Whether it is there, and not as the cases use it.
+    fn is_certain(&self) -> bool {
+        let is_other = |(item, _): &(Item, String)| !item.is_like(&self.wanted);
+        self.found.as_ref().is_some_and(is_other) && !self.is_doubtful
+    }
+
     /// Whether errors in the learner's own code come of it: they are in the function itself, or where it is
     /// used. What is missing, or may be the same, is no reason.
     fn is_behind(&self, errors: &[&Diagnostic]) -> bool {
@@ -108,7 +155,7 @@ impl Change {
         let is_here = |error: &&Diagnostic| {
             error.spans.iter().any(|span| span.is_primary && is_within(span)) || names(error, self)
         };
-        !item.is_like(&self.wanted) && !self.is_doubtful && errors.iter().any(is_here)
+        self.is_certain() && errors.iter().any(is_here)
     }
 }
 
@@ -142,18 +189,26 @@ fn explain_changes(changes: &[Change]) -> Option<Finding> {
         let why = format!("{names} {are} not as the grading cases use {them}");
         Finding::new(diagnosis::SIGNATURE_CHANGED, why)
     };
-    for Change { wanted, found, .. } in changes.iter().take(SHOWN) {
+    for Change { wanted, found, renamed, .. } in changes.iter().take(SHOWN) {
         if let Some((item, path)) = found {
             finding = finding.at(At::new(path, item.lines.start), "");
             finding = finding.note(format!("it is `{}`", item.shown));
         }
-        finding = finding.note(format!("it has to be `{}`", wanted.shown));
+        finding = finding.note(format!("it has to be `{}`", wanted.offered));
+        if let Some((item, at)) = renamed {
+            let name = &item.name;
+            let what = match item.is_like(wanted) {
+                true if item.is_function => "has the same signature",
+                _ => "has a name like it",
+            };
+            finding = finding.note(format!("`{name}` ({}:{}) {what}", at.path, at.line));
+        }
     }
     Some(finding)
 }
 
 /// What rustc's errors mean for the learner, by what rustc says; they are all in the library, or none is.
-fn explain(source: &Path, in_library: bool, errors: &[&Diagnostic]) -> Finding {
+fn explain(in_library: bool, errors: &[&Diagnostic]) -> Finding {
     let Some(first) = errors.first() else {
         return Finding::new(diagnosis::DOES_NOT_COMPILE, "rustc rejected it");
     };
@@ -162,16 +217,10 @@ fn explain(source: &Path, in_library: bool, errors: &[&Diagnostic]) -> Finding {
         return Finding::new(diagnosis::DOES_NOT_COMPILE, format!("rustc: {message}"))
             .at(place(first), "");
     }
-    if !source.is_file() {
-        return Finding::new(diagnosis::SOURCE_MISSING, "src/lib.rs is not there");
-    }
     if message.starts_with(LINKING) {
         return Finding::new(diagnosis::DOES_NOT_COMPILE, not_linked(first));
     }
     // The library compiles, and the grading cases do not find in it what they call.
-    if is_empty(source) {
-        return Finding::new(diagnosis::SOURCE_MISSING, "src/lib.rs is empty");
-    }
     let code = first.code.as_ref().map(|code| code.code.as_str());
     match code {
         Some("E0425" | "E0432" | "E0433" | "E0603") => {
@@ -198,10 +247,6 @@ fn not_linked(diagnostic: &Diagnostic) -> String {
         }
         None => "it compiles, and the linker rejects it".to_owned(),
     }
-}
-
-fn is_empty(source: &Path) -> bool {
-    std::fs::read_to_string(source).is_ok_and(|text| text.trim().is_empty())
 }
 
 fn place(diagnostic: &Diagnostic) -> Option<At> {

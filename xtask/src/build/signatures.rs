@@ -2,7 +2,7 @@
 //! methods and structs that are public. rustc sees such a change in the cases, which a learner never reads.
 //!
 //! Compared are tokens, not types: names of parameters and the paths before a name do not count. So this is
-//! asked only about code that does not build, and what it says is right where rustc's errors agree.
+//! asked only about code that does not build.
 
 use std::ops::Range;
 
@@ -13,10 +13,14 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 pub struct Item {
     /// `enqueue_and_wait`, `Download::wait`, `Times`.
     pub name: String,
-    /// Its signature, or a struct with its public fields, in one line.
+    /// Its signature, or a struct with its fields, in one line: as it stands, with what is not public.
     pub shown: String,
+    /// The same without fields that are not public: what others can use.
+    pub offered: String,
     /// Whether it is `pub`.
     pub is_public: bool,
+    /// Whether it is a function or a method.
+    pub is_function: bool,
     /// Its lines, the body's too.
     pub lines: Range<u32>,
     /// What has to be the same.
@@ -88,15 +92,26 @@ fn function(tokens: &[TokenTree], at: usize, within: &str) -> Option<Item> {
     })?;
     let parameters: Vec<TokenTree> =
         brackets(&signature[at_parameters])?.stream().into_iter().collect();
-    let mut shape = vec![without_paths(&signature[..at_parameters])];
+    let head = head(tokens, at);
+    // A function that is `const` is called like any other.
+    let calling = head
+        .iter()
+        .filter(|token| matches!(word(Some(token)).as_deref(), Some("async" | "unsafe")));
+    let calling: String = calling.map(|token| format!("{token} ")).collect();
+    let mut shape = vec![calling + &without_paths(&signature[..at_parameters])];
     shape.extend(split(&parameters).into_iter().map(|one| without_paths(kind_of(one))));
     shape.push(without_paths(&signature[at_parameters + 1..]));
-    let is_public = is_public(tokens, at);
-    let begin = if is_public { "pub fn" } else { "fn" };
-    let shown = format!("{begin} {name}{}", spelled(signature));
-    let lines = line(&tokens[at])..last_line(end) + 1;
-    let words = words(signature);
-    Some(Item { name: format!("{within}{name}"), shown, is_public, lines, shape, words })
+    let shown = format!("{}fn {name}{}", before(head), spelled(signature));
+    Some(Item {
+        name: format!("{within}{name}"),
+        offered: shown.clone(),
+        shown,
+        is_public: is_public(head),
+        is_function: true,
+        lines: line(&tokens[at])..last_line(end) + 1,
+        shape,
+        words: words(signature),
+    })
 }
 
 fn structure(tokens: &[TokenTree], at: usize) -> Option<Item> {
@@ -110,29 +125,32 @@ fn structure(tokens: &[TokenTree], at: usize) -> Option<Item> {
         TokenTree::Group(group) => group.stream().into_iter().collect(),
         _ => Vec::new(),
     };
-    let fields = split(&inside).into_iter().map(without_attributes);
-    let fields = fields.filter(|field| word(field.first()).as_deref() == Some("pub"));
-    let fields: Vec<&[TokenTree]> = fields.filter(|field| !is_restricted(field.get(1))).collect();
-    let mut shape: Vec<String> = fields.iter().map(|field| without_paths(field)).collect();
+    let fields: Vec<&[TokenTree]> = split(&inside).into_iter().map(without_attributes).collect();
+    let public = fields.iter().copied().filter(|field| is_public(field));
+    let public: Vec<&[TokenTree]> = public.collect();
+    let mut shape: Vec<String> = public.iter().map(|field| without_paths(field)).collect();
     // As one names them, in any order.
     if is_group(body, Delimiter::Brace) {
         shape.sort();
     }
-    let listed: Vec<String> = fields.iter().map(|field| spelled(field)).collect();
-    let listed = match listed[..] {
-        [] => String::new(),
-        _ => format!(" {{ {} }}", listed.join(", ")),
+    let head = head(tokens, at);
+    let with = |fields: &[&[TokenTree]]| {
+        let listed: Vec<String> = fields.iter().map(|field| spelled(field)).collect();
+        let listed = match listed[..] {
+            [] => String::new(),
+            _ => format!(" {{ {} }}", listed.join(", ")),
+        };
+        format!("{}struct {name}{listed}", before(head))
     };
-    let is_public = is_public(tokens, at);
-    let begin = if is_public { "pub struct" } else { "struct" };
-    let lines = line(&tokens[at])..last_line(body) + 1;
     Some(Item {
-        name: name.clone(),
-        shown: format!("{begin} {name}{listed}"),
-        is_public,
-        lines,
+        shown: with(&fields),
+        offered: with(&public),
+        is_public: is_public(head),
+        is_function: false,
+        lines: line(&tokens[at])..last_line(body) + 1,
         shape,
         words: words(&inside),
+        name,
     })
 }
 
@@ -204,20 +222,34 @@ fn without_attributes(mut tokens: &[TokenTree]) -> &[TokenTree] {
     tokens
 }
 
-/// Whether the item whose keyword is there is `pub`, and not only `pub(crate)`.
-fn is_public(tokens: &[TokenTree], keyword: usize) -> bool {
-    let mut before = tokens[..keyword].iter().rev();
-    let is_qualifier = |token: &&TokenTree| {
-        matches!(word(Some(token)).as_deref(), Some("const" | "async" | "unsafe" | "extern"))
-            || matches!(token, TokenTree::Literal(_))
+/// What stands before a keyword and belongs to it: `pub(crate) const unsafe`.
+fn head(tokens: &[TokenTree], keyword: usize) -> &[TokenTree] {
+    let is_of_head = |token: &TokenTree| match token {
+        TokenTree::Ident(ident) => {
+            ["pub", "const", "async", "unsafe", "extern"].iter().any(|word| ident == word)
+        }
+        // The language of `extern "C"`, and how far `pub` goes.
+        TokenTree::Literal(_) => true,
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Parenthesis,
+        TokenTree::Punct(_) => false,
     };
-    let first = before.find(|token| !is_qualifier(token));
-    word(first).as_deref() == Some("pub")
+    let length = tokens[..keyword].iter().rev().take_while(|token| is_of_head(token)).count();
+    let head = &tokens[keyword - length..keyword];
+    // A macro before it may end in parentheses.
+    let first = head.iter().position(|token| !is_group(token, Delimiter::Parenthesis));
+    &head[first.unwrap_or(length)..]
 }
 
-fn is_restricted(token: Option<&TokenTree>) -> bool {
+/// The same as text, with a blank behind it.
+fn before(head: &[TokenTree]) -> String {
+    if head.is_empty() { String::new() } else { format!("{} ", spelled(head)) }
+}
+
+/// Whether what begins so is `pub`, and not only `pub(crate)`.
+fn is_public(tokens: &[TokenTree]) -> bool {
     // The type of a tuple's field may be in parentheses, too; ours are not.
-    token.is_some_and(|token| is_group(token, Delimiter::Parenthesis))
+    let is_restricted = tokens.get(1).is_some_and(|token| is_group(token, Delimiter::Parenthesis));
+    word(tokens.first()).as_deref() == Some("pub") && !is_restricted
 }
 
 /// `std::time::Duration` as `Duration`, without blanks.
@@ -346,9 +378,12 @@ mod tests {
             "pub fn f(gpu: &Gpu, of: impl FnOnce() -> u8) -> Duration {}",
             "pub fn f(gpu: &Gpu, of: impl FnOnce() -> u8) {}",
             "pub fn f<T>(gpu: &Gpu, of: impl FnOnce() -> u8) -> Result<Duration, E> {}",
+            "pub async fn f(gpu: &Gpu, of: impl FnOnce() -> u8) -> Result<Duration, E> {}",
+            "pub unsafe fn f(gpu: &Gpu, of: impl FnOnce() -> u8) -> Result<Duration, E> {}",
         ] {
             assert!(!one(other).is_like(&starter), "{other}");
         }
+        assert!(one("pub const fn f() {}").is_like(&one("pub extern \"C\" fn f() {}")));
         let generic = one("pub fn f<T: Fn(A) -> B>(a: HashMap<A, B>, b: (A, B)) -> T {}");
         assert_eq!(generic.shape, ["<T:Fn(A)->B>", "HashMap<A,B>", "(A,B)", "->T"]);
     }
@@ -358,7 +393,7 @@ mod tests {
         let text = "//! A file.\n\npub struct Times {\n    /// When.\n    pub done: Duration,\n    own: u8,\n}\n\n\
             impl Times {\n    pub const fn wait(\n        &self,\n        of: &[Vec<u8>],\n    ) -> u8 {\n        1\n    }\n}\n\n\
             impl<T> From<T> for Times {\n    fn from(_: T) -> Times {}\n}\nimpl<'a, T: Into<u8>> Held<'a, T> {\n    pub(crate) fn get() {}\n}\n\
-            pub struct Empty;\npub struct Pair(pub u8, u8);\nfn own() {}\n";
+            pub struct Empty;\npub struct Pair(pub u8, u8);\nmake!()\nunsafe extern \"C\" fn own() {}\n";
         let found: Vec<String> = items(text)
             .iter()
             .map(|item| format!("{} {:?} {}", item.name, item.lines, item.shown))
@@ -366,14 +401,17 @@ mod tests {
         assert_eq!(
             found,
             [
-                "Times 3..8 pub struct Times { pub done: Duration }",
-                "Times::wait 10..16 pub fn wait(&self, of: &[Vec<u8>]) -> u8",
-                "Held::get 22..23 fn get()",
+                "Times 3..8 pub struct Times { pub done: Duration, own: u8 }",
+                "Times::wait 10..16 pub const fn wait(&self, of: &[Vec<u8>]) -> u8",
+                "Held::get 22..23 pub(crate) fn get()",
                 "Empty 24..25 pub struct Empty",
-                "Pair 25..26 pub struct Pair { pub u8 }",
-                "own 26..27 fn own()",
+                "Pair 25..26 pub struct Pair { pub u8, u8 }",
+                "own 27..28 unsafe extern \"C\" fn own()",
             ]
         );
+        assert_eq!(items(text)[0].offered, "pub struct Times { pub done: Duration }");
+        let public: Vec<bool> = items(text).iter().map(|item| item.is_public).collect();
+        assert_eq!(public, [true, true, false, true, true, false]);
         assert!(items("fn open( {").is_empty());
     }
 

@@ -1,9 +1,11 @@
 //! What options take.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
+
+use crate::exit::UsageError;
 
 /// A file for a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +98,28 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "give a number of seconds above 0".to_owned())
 }
 
+/// What repeats a run, or a sitting of the quiz.
+pub fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "a seed is a whole number from 0 to 2^64 - 1".to_owned())
+}
+
+/// Sees to it, before any work is done, that the file that an option names can be written.
+///
+/// # Errors
+/// Where there is no folder for it, or it is a folder itself.
+pub fn check_output(option: &str, file: &Path) -> Result<(), UsageError> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if file.is_dir() {
+        return Err(UsageError(format!("{option}: {} is a folder", file.display())));
+    }
+    match folder.filter(|folder| !folder.is_dir()) {
+        Some(folder) => {
+            Err(UsageError(format!("{option}: there is no folder {}", folder.display())))
+        }
+        None => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,6 +130,15 @@ mod tests {
         assert_eq!("junit=a=b.xml".parse(), Ok(also));
         for wrong in ["junit", "junit=", "xml=file", "=file"] {
             assert!(wrong.parse::<Also>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_seed_is_told_what_one_is() {
+        assert_eq!(seed("18446744073709551615"), Ok(u64::MAX));
+        for wrong in ["abc", "-1", "1.5", "18446744073709551616", ""] {
+            let why = seed(wrong).expect_err("it is no seed");
+            assert!(why.starts_with("a seed is a whole number from 0 to "), "{why}");
         }
     }
 

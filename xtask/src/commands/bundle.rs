@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use streamlings_grade::supervise::Supervisor;
 use streamlings_grade::{Finding, diagnosis};
 
 use crate::bundle::archive::Files;
 use crate::bundle::packed::Packed;
 use crate::bundle::{Content, FORMAT, MANIFEST, Manifest, Member, PROBE, PROGRAM, PROGRAMS, glibc};
-use crate::cli::BundleArguments;
+use crate::cli::{BundleArguments, check_output};
 use crate::course::{Course, Exercise};
-use crate::exit::{Exit, UsageError};
+use crate::exit::Exit;
 use crate::grading::{Graded, Part, Whose, build_parts};
 use crate::progress::Progress;
 use crate::submission::handed_in::{HandedIn, listed, shown};
@@ -29,7 +29,7 @@ use crate::text::{self, counted};
 pub fn run(root: &Path, arguments: &BundleArguments) -> anyhow::Result<Exit> {
     let course = Course::read(root)?;
     let exercises = course.select(&arguments.names)?;
-    ensure!(!exercises.is_empty(), UsageError("there are no exercises to pack".to_owned()));
+    check_output("--output", &arguments.output)?;
     let mut files = Files::default();
     for exercise in &course.exercises {
         let folder = Path::new("exercises").join(&exercise.folder);

@@ -55,7 +55,7 @@ const STANDARD: &[&str] = &["alloc", "core", "proc_macro", "std", "test"];
 /// # Errors
 /// Where the name or number cannot be had, or a file cannot be written.
 pub fn run(root: &Path, arguments: &NewArguments) -> anyhow::Result<Exit> {
-    let course = Course::read(root)?;
+    let course = Course::begun(root)?;
     let name = &arguments.name;
     check_name(name).map_err(UsageError)?;
     check_packages(root, name)?;

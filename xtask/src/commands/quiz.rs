@@ -14,6 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context, bail};
 use cargo_metadata::Message;
 use serde::Deserialize;
+use textwrap::core::display_width;
 
 use crate::build::{is_error, messages};
 use crate::cli::QuizArguments;
@@ -194,7 +195,7 @@ fn build(root: &Path) -> anyhow::Result<PathBuf> {
 /// The code, with numbered lines, and the question.
 fn shown(quiz: &Quiz, number: u64) -> String {
     let mut shown = format!("Snippet {number}, seed {}\n\n", quiz.seed);
-    let plain = |line: &String| format!("     | {line}\n");
+    let plain = |line: &String| behind(MARGIN, line);
     shown.extend(quiz.head.iter().map(plain));
     shown += &body(quiz, |_| ' ');
     shown.extend(quiz.tail.iter().map(plain));
@@ -228,7 +229,38 @@ fn help(question: Question) -> &'static str {
 /// The numbered lines, each with a mark.
 fn body(quiz: &Quiz, mark: impl Fn(usize) -> char) -> String {
     let lines = quiz.body.iter().zip(1..);
-    lines.map(|(line, number)| format!("{} {number:>2} | {line}\n", mark(number))).collect()
+    lines.map(|(line, number)| behind(&format!("{} {number:>2} | ", mark(number)), line)).collect()
+}
+
+/// What stands before code without a number.
+const MARGIN: &str = "     | ";
+
+/// Code behind a margin, in as many lines as the terminal's width asks for.
+fn behind(margin: &str, code: &str) -> String {
+    let lines = laid_out(code, text::width() - MARGIN.len());
+    let margins = std::iter::once(margin).chain(std::iter::repeat(MARGIN));
+    lines.iter().zip(margins).map(|(line, margin)| format!("{margin}{line}\n")).collect()
+}
+
+/// A line of code in so many columns: a function's head as rustfmt breaks it, all else at blanks.
+fn laid_out(code: &str, room: usize) -> Vec<String> {
+    if display_width(code) <= room {
+        return vec![code.to_owned()];
+    }
+    let head = code.strip_prefix("fn ").and_then(|_| code.split_once('('));
+    if let Some((name, rest)) = head
+        && let Some((parameters, end)) = rest.rsplit_once(") -> ")
+    {
+        let parameters = parameters.split(", ").map(|parameter| format!("    {parameter},"));
+        let begin = std::iter::once(format!("{name}("));
+        return begin.chain(parameters).chain([format!(") -> {end}")]).collect();
+    }
+    let indentation = &code[..code.len() - code.trim_start().len()];
+    let further = match code.trim_start().strip_prefix("// ") {
+        Some(_) => format!("{indentation}// "),
+        None => format!("{indentation}    "),
+    };
+    text::wrapped_in(code, room, &further)
 }
 
 /// What somebody answers; `None` if that is the end.
@@ -293,10 +325,10 @@ fn read(line: &str, quiz: &Quiz) -> Typed {
 fn verdict(quiz: &Quiz, given: &BTreeSet<usize>) -> String {
     let mut said = match (given == &quiz.answer, quiz.answer.is_empty()) {
         (true, _) => "Right.\n".to_owned(),
-        (false, true) => "Not so: none.\n".to_owned(),
+        (false, true) => "Not so. Right: none\n".to_owned(),
         (false, false) => {
             let lines: Vec<String> = quiz.answer.iter().map(usize::to_string).collect();
-            format!("Not so: {}.\n", text::and(&lines))
+            format!("Not so. Right: {}\n", text::and(&lines))
         }
     };
     if !quiz.answer.is_empty() {
@@ -344,6 +376,28 @@ mod tests {
         let body = ["a", "b", "c"].map(str::to_owned).to_vec();
         let (head, tail, why, calls) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Quiz { seed: 1, question, head, body, tail, answer: BTreeSet::new(), why, calls }
+    }
+
+    #[test]
+    fn code_is_laid_out_for_the_columns_that_there_are() {
+        let head = "fn snippet(pinned: &PinnedTensor, side: &Stream) -> Result<()> {";
+        assert_eq!(laid_out(head, head.len()), [head]);
+        assert_eq!(
+            laid_out(head, head.len() - 1),
+            [
+                "fn snippet(",
+                "    pinned: &PinnedTensor,",
+                "    side: &Stream,",
+                ") -> Result<()> {"
+            ]
+        );
+        let body = "    let a = with_stream(side, || pinned.to_device(true))?;";
+        assert_eq!(
+            laid_out(body, 40),
+            ["    let a = with_stream(side, ||", "        pinned.to_device(true))?;"]
+        );
+        let comment = "// pinned: 64 by 16, in pinned memory";
+        assert_eq!(laid_out(comment, 33), ["// pinned: 64 by 16, in pinned", "// memory"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! same seed, with or without delays as the learner's. Its lines are not shown beside the learner's;
 //! `--solutions` shows them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -33,6 +33,9 @@ pub fn run(root: &Path, arguments: &TraceArguments) -> anyhow::Result<Exit> {
     if arguments.open && arguments.format != PictureFormat::Html {
         anyhow::bail!(UsageError("--open is for the page: leave --format out".to_owned()));
     }
+    if let Some(folder) = arguments.output.as_ref().filter(|output| output.is_dir()) {
+        anyhow::bail!(UsageError(format!("--output: {} is a folder", folder.display())));
+    }
     let files = arguments.names.iter().map(|name| trace_file(Path::new(name)));
     let files: Option<Vec<_>> = files.collect::<anyhow::Result<_>>()?;
     let (picture, name) = match (files, &arguments.names[..]) {
@@ -41,9 +44,14 @@ pub fn run(root: &Path, arguments: &TraceArguments) -> anyhow::Result<Exit> {
             Drawn::Picture(picture, name) => (picture, name),
             Drawn::Nothing(exit) => return Ok(exit),
         },
-        (None, _) => {
-            let why = "name one exercise, or else trace files alone".to_owned();
-            anyhow::bail!(UsageError(why))
+        (None, names) => {
+            let paths: Vec<&Path> = names.iter().map(Path::new).collect();
+            // As `trace_file` tells them apart.
+            let other = paths.iter().find(|path| !matches!(trace_file(path), Ok(Some(_))));
+            anyhow::bail!(match other.filter(|path| path.is_file()) {
+                Some(path) => no_trace(path),
+                None => UsageError("name one exercise, or else trace files alone".to_owned()),
+            })
         }
     };
     write(root, arguments, &picture, &name)?;
@@ -53,9 +61,9 @@ pub fn run(root: &Path, arguments: &TraceArguments) -> anyhow::Result<Exit> {
 /// A trace file's path and bytes, if it is one.
 fn trace_file(path: &Path) -> anyhow::Result<Option<(&Path, Vec<u8>)>> {
     let is_named_so = path.extension().is_some_and(|extension| extension == "trace");
-    if !path.is_file() && !is_named_so {
+    if !path.is_file() {
         // No exercise's name or number has a dot in it.
-        if !path.exists() && path.extension().is_some() {
+        if is_named_so || !path.exists() && path.extension().is_some() {
             anyhow::bail!(UsageError(format!("there is no file {}", path.display())));
         }
         return Ok(None);
@@ -63,6 +71,16 @@ fn trace_file(path: &Path) -> anyhow::Result<Option<(&Path, Vec<u8>)>> {
     let bytes = fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
     // Any other file is one of an exercise's, as its editor names it.
     Ok((bytes.starts_with(&MAGIC) || is_named_so).then_some((path, bytes)))
+}
+
+/// What to do about a file that is neither a trace nor one of an exercise's.
+fn no_trace(path: &Path) -> UsageError {
+    let next = match path.extension().and_then(OsStr::to_str) {
+        Some("json") => "open what `trace --format perfetto` wrote in ui.perfetto.dev",
+        Some("html") => "open a page in a browser",
+        _ => "name an exercise, or recorded traces",
+    };
+    UsageError(format!("{} is there, and is no recorded trace; {next}", path.display()))
 }
 
 fn of_files(root: &Path, files: &[(&Path, Vec<u8>)]) -> anyhow::Result<(Picture, String)> {
@@ -123,7 +141,10 @@ enum Drawn {
 
 fn of_exercise(root: &Path, name: &str, arguments: &TraceArguments) -> anyhow::Result<Drawn> {
     let course = Course::read(root)?;
-    let exercise = course.find(name)?;
+    let exercise = match course.find(name) {
+        Err(_) if Path::new(name).is_file() => anyhow::bail!(no_trace(Path::new(name))),
+        found => found?,
+    };
     let whose: &[Whose] = match arguments.solutions {
         true => &[Whose::Solution],
         false => &[Whose::Learner, Whose::Solution],

@@ -68,6 +68,8 @@ pub fn interrupt() -> bool {
 /// # Errors
 /// Where there is no terminal, the exercise is not known, or the course cannot be read.
 pub fn run(root: &Path, arguments: &WatchArguments) -> anyhow::Result<Exit> {
+    let course = Course::read(root)?;
+    let named = arguments.name.as_ref().map(|name| course.find(name)).transpose()?;
     // One that is called dumb can move no cursor.
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     if dumb || !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
@@ -76,10 +78,9 @@ pub fn run(root: &Path, arguments: &WatchArguments) -> anyhow::Result<Exit> {
             "watch needs a terminal that can be drawn on; `cargo xtask check {name}` grades once"
         )));
     }
-    let course = Course::read(root)?;
     let state = Store::of(root).read().aloud();
-    let first = match &arguments.name {
-        Some(name) => course.find(name)?,
+    let first = match named {
+        Some(exercise) => exercise,
         None => match state.next(&course) {
             Some(exercise) => exercise,
             None => {

@@ -339,7 +339,11 @@ fn push_device(out: &mut String, report: &Report) {
         push_submission(out, submission);
     }
     line!(out, "Device: {BOLD}{}{BOLD:#}", report.device_name());
-    for remark in &report.remarks {
+    let mut verdicts = report.exercises.iter().flat_map(|e| &e.cases).map(|case| &case.verdict);
+    let missing = verdicts.find(|verdict| verdict.outcome == Outcome::NoDevice);
+    // The findings have said why.
+    let is_told = |remark: &&String| missing.is_some_and(|told| remark.starts_with(&told.message));
+    for remark in report.remarks.iter().filter(|remark| !is_told(remark)) {
         for part in textwrap::wrap(remark, width() - 2) {
             line!(out, "  {part}");
         }

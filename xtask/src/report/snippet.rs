@@ -17,6 +17,9 @@ const BEFORE_FOOTERS: usize = 16;
 /// Fewer than these under a line would not be seen.
 const FEWEST_CARETS: usize = 8;
 
+/// What does without a GPU.
+const EMULATED: &str = "--device emulated";
+
 /// Renders a failed case's verdict; source files are found from `root`.
 pub fn render(root: &Path, verdict: &Verdict) -> String {
     let diagnosis = verdict.diagnosis.as_deref().and_then(diagnosis::find);
@@ -64,14 +67,23 @@ pub fn render(root: &Path, verdict: &Verdict) -> String {
             _ => group.element(snippet),
         };
     }
-    let mut footers: Vec<(&str, String)> = Vec::new();
-    for note in moved.iter().chain(&verdict.notes) {
-        footers.push(("note", textwrap::fill(note, width() - BEFORE_FOOTERS)));
-    }
+    // Where there is no device, the driver may know better what comes next.
+    let does_without = |text: &str| text.contains(EMULATED);
+    let better = |note: &&String| {
+        does_without(note) && diagnosis.is_some_and(|diagnosis| does_without(diagnosis.next))
+    };
+    let next = verdict.notes.iter().find(better);
+    let notes = verdict.notes.iter().filter(|note| Some(*note) != next);
+    let mut footers: Vec<(&str, &str)> =
+        moved.iter().chain(notes).map(|note| ("note", note.as_str())).collect();
     if let Some(diagnosis) = diagnosis {
-        footers.push(("rule", textwrap::fill(diagnosis.rule, width() - BEFORE_FOOTERS)));
-        footers.push(("next", textwrap::fill(diagnosis.next, width() - BEFORE_FOOTERS)));
+        footers.push(("rule", diagnosis.rule));
+        footers.push(("next", next.map_or(diagnosis.next, String::as_str)));
     }
+    let footers: Vec<(&str, String)> = footers
+        .into_iter()
+        .map(|(name, text)| (name, textwrap::fill(text, width() - BEFORE_FOOTERS)))
+        .collect();
     for (name, text) in &footers {
         group = group.element(Level::NOTE.with_name(*name).message(text));
     }

@@ -2,6 +2,7 @@
 
 mod bundle;
 mod check;
+mod clones;
 mod columns;
 mod learner;
 mod new;

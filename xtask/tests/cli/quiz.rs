@@ -1,11 +1,13 @@
 //! `cargo xtask quiz`, through a pipe: a whole sitting, and how one ends.
 
 use std::io::{Read, Write};
+use std::num::NonZero;
 use std::process::{Child, Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::terminal::Terminal;
 use crate::workspace::{command, root, target};
 
 fn quiz(arguments: &[&str]) -> Command {
@@ -40,6 +42,26 @@ fn every_line_fits() {
     assert!(said.contains("handed out again, before"), "no memory was handed out again too early");
     assert!(said.contains(" of 60 right. "), "{said}");
     assert_eq!(code, Some(0));
+}
+
+#[test]
+fn snippets_fit_a_terminal_of_80_columns() {
+    let size = [40, 80].map(|side| NonZero::new(side).expect("it is not 0"));
+    let arguments = ["quiz", "--seed", "500", "--count", "20"];
+    let folder = target().to_str().expect("it is UTF-8");
+    let environment = [("CARGO_TARGET_DIR", folder)];
+    let mut terminal = Terminal::start_in(size.into(), root(), &arguments, &environment);
+    for number in 1..=20 {
+        terminal.wait_for(&format!("Snippet {number}, seed"));
+        terminal.press("none\r");
+    }
+    terminal.wait_for("Score: ");
+    assert_eq!(terminal.end(), 0);
+    let written = terminal.written();
+    let said = written.get(written.find("Snippet 1,").expect("it has begun")..).expect("a text");
+    let wide: Vec<&str> = said.lines().filter(|line| line.trim_end().len() > 80).collect();
+    assert_eq!(wide, Vec::<&str>::new());
+    assert!(said.contains("     | fn snippet(\r\n     |     "), "no head was too long: {said}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::workspace::{RIGHT, said, workspace, write, xtask};
+use crate::workspace::{RIGHT, said, stand_in, workspace, write, xtask};
 
 /// Sources: name, text, and `outcome diagnosis at message` of the one case.
 const SOURCES: &[(&str, &str, &str)] = &[
@@ -74,5 +74,123 @@ fn a_changed_signature_is_told_of_at_the_learners_own_line() {
     }
     for name in ["parameter", "private"] {
         insta::assert_snapshot!(name, said(root.path(), &["check", name]).0);
+    }
+}
+
+/// A struct, and a function with generics.
+const TIMES: &[u8] = b"//! An answer.\npub struct Times {\n    pub launched: u32,\n}\n\
+    pub fn times<T>(of: impl FnOnce() -> T) -> (Times, T) {\n    (Times { launched: 42 }, of())\n}\n";
+
+/// What is another there: name, the old text, the new one, and what the case gets: message, place and notes.
+const CHANGES: &[(&str, &str, &str, &str)] = &[
+    (
+        "field_type",
+        "launched: u32,\n}\npub fn times<T>(of: impl FnOnce() -> T) -> (Times, T) {\n    (Times { launched: 42 }",
+        "launched: f64,\n}\npub fn times<T>(of: impl FnOnce() -> T) -> (Times, T) {\n    (Times { launched: 42.0 }",
+        "signature-changed `Times` is not as the grading cases use it lib.rs:2
+it is `pub struct Times { pub launched: f64 }`
+it has to be `pub struct Times { pub launched: u32 }`",
+    ),
+    (
+        "private_field",
+        "    pub launched",
+        "    launched",
+        "signature-changed `Times` is not as the grading cases use it lib.rs:2
+it is `pub struct Times { launched: u32 }`
+it has to be `pub struct Times { pub launched: u32 }`",
+    ),
+    (
+        "restricted",
+        "pub fn",
+        "pub(crate) fn",
+        "function-missing `times` is not public lib.rs:5
+it is `pub(crate) fn times<T>(of: impl FnOnce() -> T) -> (Times, T)`
+it has to be `pub fn times<T>(of: impl FnOnce() -> T) -> (Times, T)`",
+    ),
+    (
+        "with_unsafe",
+        "pub fn",
+        "pub unsafe fn",
+        "signature-changed `times` is not as the grading cases use it lib.rs:5
+it is `pub unsafe fn times<T>(of: impl FnOnce() -> T) -> (Times, T)`
+it has to be `pub fn times<T>(of: impl FnOnce() -> T) -> (Times, T)`",
+    ),
+    (
+        "with_async",
+        "pub fn",
+        "pub async fn",
+        "signature-changed `times` is not as the grading cases use it lib.rs:5
+it is `pub async fn times<T>(of: impl FnOnce() -> T) -> (Times, T)`
+it has to be `pub fn times<T>(of: impl FnOnce() -> T) -> (Times, T)`",
+    ),
+    (
+        "no_generics",
+        "times<T>(of: impl FnOnce() -> T) -> (Times, T)",
+        "times(of: impl FnOnce()) -> (Times, ())",
+        "signature-changed `times` is not as the grading cases use it lib.rs:5
+it is `pub fn times(of: impl FnOnce()) -> (Times, ())`
+it has to be `pub fn times<T>(of: impl FnOnce() -> T) -> (Times, T)`",
+    ),
+    (
+        "renamed",
+        "pub fn times",
+        "fn helper() {}\npub fn measured",
+        "function-missing `times` is not there -
+it has to be `pub fn times<T>(of: impl FnOnce() -> T) -> (Times, T)`
+`measured` (exercises/07_renamed/src/lib.rs:6) has the same signature",
+    ),
+    (
+        "misspelt",
+        "pub fn times<T>(of: impl FnOnce() -> T)",
+        "pub fn time<T>(of: &dyn Fn() -> T)",
+        "function-missing `times` is not there -
+it has to be `pub fn times<T>(of: impl FnOnce() -> T) -> (Times, T)`
+`time` (exercises/08_misspelt/src/lib.rs:5) has a name like it",
+    ),
+    ("const_alone", "pub fn times", "pub const fn own() {}\npub fn times", "- - -"),
+];
+
+#[test]
+fn a_change_that_no_error_names_is_told_of() {
+    let starter = String::from_utf8(TIMES.to_vec()).expect("it is UTF-8");
+    let changed: Vec<String> =
+        CHANGES.iter().map(|(_, from, to, _)| starter.replace(from, to)).collect();
+    let exercises: Vec<(&str, &[u8])> =
+        CHANGES.iter().zip(&changed).map(|((name, ..), text)| (*name, text.as_bytes())).collect();
+    let root = workspace(["exercises"], &exercises);
+    for (number, (name, ..)) in (1..).zip(CHANGES) {
+        write(root.path(), &format!("solutions/{number:02}_{name}/starter/lib.rs"), TIMES);
+        let call = format!("{{ let got: (_, u8) = {name}::times(|| 1); got.0.launched }}");
+        let path = format!("exercises/{number:02}_{name}/tests/grade.rs");
+        stand_in(root.path(), &path, "answer", "null", &call);
+    }
+    let report = xtask(root.path(), &["check", "--format", "json"]).stdout;
+    let report: Value = serde_json::from_slice(&report).expect("it is JSON");
+    for (number, (name, _, _, wanted)) in CHANGES.iter().enumerate() {
+        let case = &report["exercises"][number]["cases"][0];
+        let text = |field: &str| case[field].as_str().unwrap_or("-").to_owned();
+        let at = text("at").rsplit('/').next().map(str::to_owned).unwrap_or_default();
+        let mut got = format!("{} {} {at}", text("diagnosis"), text("message"));
+        for note in case["notes"].as_array().expect("they are listed") {
+            got = got + "\n" + note.as_str().expect("it is text");
+        }
+        assert_eq!(
+            got.replace("-  -", "- - -"),
+            *wanted,
+            "{name}: {}",
+            report["exercises"][number]
+        );
+    }
+}
+
+#[test]
+fn of_a_source_that_is_gone_or_empty_rustc_says_nothing() {
+    let root = workspace(["exercises"], &[("gone", RIGHT), ("emptied", b"\n")]);
+    std::fs::remove_file(root.path().join("exercises/01_gone/src/lib.rs")).expect("it was there");
+    for (name, why) in [("gone", "is not there"), ("emptied", "is empty")] {
+        let (text, code) = said(root.path(), &["check", name]);
+        assert!(text.contains(&format!("[source-missing]: src/lib.rs {why}\n")), "{text}");
+        assert!(!text.contains("error") && !text.contains("grade.rs"), "{text}");
+        assert_eq!(code, Some(3), "{text}");
     }
 }

@@ -44,7 +44,8 @@ impl Terminal {
         Terminal::start_in((known(rows), known(columns)), root, arguments, &[])
     }
 
-    fn start_in(
+    /// The same on such a terminal, with these in its environment.
+    pub fn start_in(
         (rows, columns): (NonZero<u16>, NonZero<u16>),
         root: &Path,
         arguments: &[&str],

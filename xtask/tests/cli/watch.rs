@@ -219,6 +219,10 @@ fn without_a_terminal_it_says_what_to_use() {
         said,
         "error: watch needs a terminal that can be drawn on; `cargo xtask check sum` grades once\n"
     );
+    let output = xtask(root.path(), &["watch", "nope"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(said, "error: there is no exercise `nope`; there are 01 sum\n");
 }
 
 #[test]

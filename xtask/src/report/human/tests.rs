@@ -60,9 +60,14 @@ fn render_in(course: &[&str], exercises: Vec<ExerciseReport>, kind: DeviceKind) 
     };
     let device = Some(Device { kind, name: name.to_owned() });
     let criterion = criterion::of(Whose::Learner, course, &exercises, device.as_ref());
+    // As the driver says it.
+    let verdicts = exercises.iter().flat_map(|exercise| &exercise.cases).map(|case| &case.verdict);
+    let missing = verdicts.filter(|verdict| verdict.outcome == Outcome::NoDevice);
+    let remarks =
+        missing.map(|v| format!("{}; {}", v.message, v.notes.join(" "))).take(1).collect();
     let report = Report {
         device,
-        remarks: Vec::new(),
+        remarks,
         exercises,
         criterion,
         whose: Whose::Learner,
@@ -150,7 +155,9 @@ fn cases_that_say_the_same_are_told_once() {
     };
     let case_of = |name: &str| case(Verdict::failed(name, finding()), "");
     let exercise = exercise(1, "async_launch", vec![case_of("first"), case_of("second")]);
-    insta::assert_snapshot!(render_all(vec![exercise], DeviceKind::Gpu));
+    let text = render_all(vec![exercise], DeviceKind::Gpu);
+    assert_eq!(text.matches("--device emulated").count(), 1, "{text}");
+    insta::assert_snapshot!(text);
 }
 
 #[test]
