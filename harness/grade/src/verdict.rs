@@ -158,7 +158,9 @@ impl fmt::Display for Figure {
             value if value >= 100.0 => 0,
             value if value >= 10.0 => 1,
             value if value >= 1.0 => 2,
-            _ => 4,
+            0.0 => 0,
+            // Three digits that say something, and no more places than a double has.
+            value => (2 - value.log10().floor() as i32).clamp(3, 15) as usize,
         };
         write!(f, "{} {:.digits$}", self.what, self.value)?;
         if self.unit.is_empty() { Ok(()) } else { write!(f, " {}", self.unit) }
@@ -406,6 +408,21 @@ mod tests {
         let show = |value, unit: &str| Figure { what: "n".into(), value, unit: unit.into() };
         assert_eq!(show(9.0, "of 20").to_string(), "n 9 of 20");
         assert_eq!(show(9.0, "ms").to_string(), "n 9.00 ms");
+    }
+
+    #[test]
+    fn small_figures_have_three_digits_and_zero_has_one() {
+        let show = |value| Figure { what: "n".into(), value, unit: String::new() }.to_string();
+        for (value, shown) in [
+            (0.0, "n 0"),
+            (0.36, "n 0.360"),
+            (0.0037, "n 0.00370"),
+            (0.000_123_4, "n 0.000123"),
+            (-0.05, "n -0.0500"),
+            (1.0, "n 1.00"),
+        ] {
+            assert_eq!(show(value), shown);
+        }
     }
 
     #[test]
