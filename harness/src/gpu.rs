@@ -90,7 +90,7 @@ fn no_such_kernel(name: &str) -> String {
     let nearness = |kernel: &&Kernel| strsim::jaro_winkler(name, kernel.name);
     let nearest = streamlings_kernels::TABLE
         .iter()
-        .max_by(|one, other| nearness(&one).total_cmp(&nearness(&other)));
+        .max_by(|one, other| nearness(one).total_cmp(&nearness(other)));
     let nearest =
         nearest.map_or_else(String::new, |kernel| format!(", the nearest is `{}`", kernel.name));
     format!("no kernel is called `{name}`{nearest}")
