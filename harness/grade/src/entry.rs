@@ -52,14 +52,14 @@ pub fn mutants_main(manifest_dir: &str, mutants: Vec<Mutant>) -> ExitCode {
     let entries = mutants
         .iter()
         .flat_map(|mutant| {
-            mutant.expect.iter().map(|(case, diagnosis)| {
+            mutant.expect.iter().map(|(case, expect)| {
                 let Some(found) = mutant.cases.find(case) else {
                     panic!("mutant `{}` names a case `{case}` that there is not", mutant.name);
                 };
                 Entry {
                     name: format!("{}::{case}", mutant.name),
                     run: found.run,
-                    expect: Some(diagnosis),
+                    expect: *expect,
                     optional: false,
                 }
             })

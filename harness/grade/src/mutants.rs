@@ -1,17 +1,18 @@
-//! Mutants: wrong variants of a solution, each of which must get its own diagnosis.
+//! Mutants: wrong variants of a solution, each of which must get its own diagnosis, and right ones that are
+//! written otherwise, which must pass.
 
 use crate::cases::Cases;
 use crate::diagnosis::Diagnosis;
 
-/// A wrong variant, the cases compiled against it, and what they must find.
+/// A variant, the cases compiled against it, and what they must find.
 #[derive(Clone, Debug)]
 pub struct Mutant {
     /// Its name, that of its file.
     pub name: &'static str,
     /// The exercise's cases, calling this variant.
     pub cases: Cases,
-    /// For each case that must fail, the diagnosis it must give.
-    pub expect: Vec<(&'static str, &'static Diagnosis)>,
+    /// For each case that is looked at, the diagnosis it must give; none where it must pass.
+    pub expect: Vec<(&'static str, Option<&'static Diagnosis>)>,
 }
 
 /// The `main` of a solution's `tests/mutants.rs`, from a table of its mutants.
@@ -29,10 +30,14 @@ pub struct Mutant {
 /// }
 /// ```
 ///
+/// `"overlap_host_work" => PASSES` is for a right variant, which no case may take for a wrong one.
+///
 /// A mutant's file is a whole exercise in itself: it `pub use`s from the solution crate what it leaves
 /// right, and writes the wrong function anew.
 #[macro_export]
 macro_rules! mutants {
+    (@expect PASSES) => { None };
+    (@expect $diagnosis:ident) => { Some($crate::diagnosis::$diagnosis) };
     (
         cases: $cases:literal;
         $($name:ident $file:literal: $($case:literal => $diagnosis:ident),+;)+
@@ -54,7 +59,7 @@ macro_rules! mutants {
                 vec![$($crate::Mutant {
                     name: stringify!($name),
                     cases: $name::cases::cases(),
-                    expect: vec![$(($case, $crate::diagnosis::$diagnosis)),+],
+                    expect: vec![$(($case, $crate::mutants!(@expect $diagnosis))),+],
                 }),+],
             )
         }

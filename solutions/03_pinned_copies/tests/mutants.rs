@@ -1,4 +1,4 @@
-//! Wrong variants of exercise 03, each with the diagnosis that it must get.
+//! Variants of exercise 03: the wrong ones with the diagnosis that they must get, the right ones pass.
 
 streamlings::grade::mutants! {
     cases: "../../../exercises/03_pinned_copies/tests/cases.rs";
@@ -44,5 +44,13 @@ streamlings::grade::mutants! {
     waits_for_pairs "waits_for_pairs.rs": "pipeline" => LITTLE_OVERLAP;
     first_batch_only "first_batch_only.rs": "pipeline" => BATCH_LEFT_OUT;
     polls_the_stream "polls_the_stream.rs": "download" => WAITED_FOR_THE_STREAM;
+    on_threads "on_threads.rs":
+        "upload_small" => PASSES,
+        "upload_large" => PASSES,
+        "download" => PASSES,
+        "pipeline" => PASSES;
+    ring "ring.rs":
+        "upload_small" => PASSES,
+        "upload_large" => PASSES;
     swapped "swapped.rs": "pipeline" => WRONG_VALUE;
 }
