@@ -162,7 +162,10 @@ impl<'a> Grading<'a> {
         let report = |graded: Graded| graded.report(exercise, &package);
         let sources = match self.sources(exercise, handed_in) {
             Ok(sources) => sources,
-            Err(finding) => return Ok(report(Graded::all_as(cases, &finding))),
+            Err(finding) => {
+                self.results.settle();
+                return Ok(report(Graded::all_as(cases, &finding)));
+            }
         };
         room.put(self.course, exercise, &sources)?;
         let key = sources.key(exercise);

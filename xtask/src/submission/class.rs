@@ -57,6 +57,7 @@ pub fn run(
         results: Some(grading.results()),
         reports: Some(grading.folder().join("rooms/*").join(grading.report_name())),
     };
+    grading.results().begin(folders.len() * grading.exercises.len());
     let grade = |folder: &PathBuf| grade(&grading, shown, folder);
     match &folders[..] {
         [one] if arguments.submission.is_some() => run.one(&course.root, &grade(one)),

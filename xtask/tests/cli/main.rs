@@ -3,6 +3,7 @@
 mod bundle;
 mod check;
 mod columns;
+mod interrupts;
 mod learner;
 mod new;
 mod progress;
