@@ -93,6 +93,8 @@ pub struct Member {
     pub folder: PathBuf,
     /// What differed from the checkout and was not used.
     pub ignored: Vec<PathBuf>,
+    /// What there is to say of where its exercises were.
+    pub remarks: Vec<String>,
     /// By the exercise's name.
     pub exercises: BTreeMap<String, Part>,
 }

@@ -67,7 +67,8 @@ pub fn run(folder: &Path, arguments: &BundledCheck) -> anyhow::Result<Exit> {
             let parts = parts.map(|(exercise, part)| (*exercise, in_bundle(folder, part)));
             let parts: Vec<(&Exercise, Part)> = parts.collect();
             verify(&bundle, selected.iter().map(|(_, part)| *part))?;
-            let report = grade_parts(&course, &parts, *whose, &supervisor(&arguments.run));
+            let mut report = grade_parts(&course, &parts, *whose, &supervisor(&arguments.run));
+            report.packed = true;
             check::check_points(points.as_ref(), &report)?;
             check::tell(&course.root, &report, points.as_ref(), &arguments.written)
         }
@@ -172,7 +173,6 @@ fn grade_class(
         device: device.as_ref(),
         isolation,
         results: None,
-        reports: reports.map(|folder| folder.join("*.txt")),
     };
     let rooms = tempfile::tempdir()?;
     // Here programs can be run, since this one is; but it may not be possible to write.
@@ -191,12 +191,13 @@ fn grade_class(
         programs: programs.path(),
     };
     run.all(members, |member| {
-        let report = class.grade(member);
+        let mut report = class.grade(member);
         if let Some(folder) = reports {
             let file = folder.join(format!("{}.txt", own_name(member)));
             let text = report::plain(&class.sources(member), &report, points);
-            if let Err(error) = std::fs::write(&file, text) {
-                warn(&format!("{} cannot be written: {error}", file.display()));
+            match std::fs::write(&file, text) {
+                Ok(()) => report.wrote(Some(file)),
+                Err(error) => warn(&format!("{} cannot be written: {error}", file.display())),
             }
         }
         report
@@ -246,7 +247,9 @@ impl Class<'_> {
             name: member.name.clone(),
             folder: self.sources(member),
             ignored: member.ignored.clone(),
+            remarks: member.remarks.clone(),
             isolation: self.isolation,
+            report: None,
         };
         Report { submission: Some(submitted), ..report }
     }

@@ -124,7 +124,7 @@ fn a_class_is_graded_as_it_comes_and_not_twice() {
     let text = String::from_utf8(grade(course, class, &[]).stdout).expect("it is UTF-8");
     assert!(text.contains("\nada: 01 passed, 02 passed; 2 of 2 points ("), "{text}");
     assert!(text.contains("| bob        | passed   | passed   | 2 of 2 |"), "{text}");
-    assert!(text.contains("\nDevice: a stand-in\nIsolation: "), "{text}");
+    assert!(text.contains("\nDevice: a stand-in\n  a remark\nIsolation: "), "{text}");
     let csv = grade(course, class, &["--format", "csv"]).stdout;
     let csv = String::from_utf8(csv).expect("it is UTF-8");
     assert!(csv.contains("\nada,passed,passed,2,2,0,a stand-in\n"), "{csv}");
@@ -357,7 +357,7 @@ fn sources_from_elsewhere_are_refused() {
 
 #[test]
 fn what_is_in_no_place_for_exercises_is_told_of() {
-    let course = workspace(["exercises"], &[("one", WRONG)]);
+    let course = workspace(["exercises"], &[("one", WRONG), ("two", WRONG)]);
     let class = tempfile::tempdir().expect("a temporary folder");
     write(class.path(), "ada/src/lib.rs", RIGHT);
     write(class.path(), "bob/streamlings-main/exercises/01_one/src/lib.rs", RIGHT);
@@ -369,8 +369,40 @@ fn what_is_in_no_place_for_exercises_is_told_of() {
     let nothing = "nothing was found in the places where exercises are";
     assert!(text.contains(&format!("\nada: {nothing}; not used: src/lib.rs\n")), "{text}");
     assert!(text.contains(&format!("\neve: {nothing}\n")), "{text}");
-    assert!(text.contains("bob: 01 passed; 1 of 1 points"), "{text}");
+    assert!(text.contains("\nada: its src/ is not graded, since nothing says of which"), "{text}");
+    assert!(text.contains("bob: 01 passed, 02 not done; 1 of 2 points"), "{text}");
     assert!(!text.contains("__MACOSX"), "{text}");
+    // It is the one that was asked for.
+    let output = grade(course.path(), class.path(), &["1"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("ada: 01 passed; 1 of 1 points"), "{text}");
+    assert!(text.contains("\nada: its src/ is taken for 01 one, which was asked for\n"), "{text}");
+}
+
+#[test]
+fn what_is_no_folder_of_submissions_is_told_of() {
+    let course = workspace(["exercises"], &[("one", WRONG), ("two", WRONG)]);
+    let class = tempfile::tempdir().expect("a temporary folder");
+    write(class.path(), "ada/01_one/src/lib.rs", RIGHT);
+    write(class.path(), "bob\n.zip", b"PK");
+    write(class.path(), ".DS_Store", b"");
+    symlink("/nonexistent", class.path().join("eve")).expect("it can be made");
+    let said = |folder: &Path| {
+        let output = grade(course.path(), folder, &["1", "--format", "csv"]);
+        let said = String::from_utf8(output.stderr).expect("it is UTF-8");
+        said.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let others = "not graded, since they are no folders: bob\\n.zip and eve (a link to nothing)";
+    let text = said(class.path());
+    assert!(text.contains(others) && !text.contains("seems to be"), "{text}");
+    // A folder too deep.
+    let ada = class.path().join("ada");
+    let text = said(&ada);
+    assert!(
+        text.contains("seems to be one submission, and its folders are graded as one"),
+        "{text}"
+    );
+    assert!(text.contains(&format!("`--submission {}`", ada.display())), "{text}");
 }
 
 #[test]
