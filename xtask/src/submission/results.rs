@@ -99,6 +99,8 @@ impl Results {
         if !Outcome::of_cases(outcomes).is_about_the_code() {
             return Ok(());
         }
+        // Another run may have thrown all of them away.
+        std::fs::create_dir_all(&self.folder)?;
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
         serde_json::to_writer(&mut file, graded)?;
         file.persist(self.folder.join(key))?;
