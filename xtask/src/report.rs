@@ -98,16 +98,26 @@ pub fn render_class(
 /// Sees to it, before anything is graded, that the files can be written.
 ///
 /// # Errors
-/// Where there is no folder for one, or it is a folder itself.
+/// Where there is no folder for one, it is a folder itself, or two reports would go into it.
 pub fn check_files(also: &[Also]) -> Result<(), UsageError> {
+    let mut places: Vec<PathBuf> = Vec::new();
     for Also { format: _, file } in also {
+        let shown = file.display();
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
         if file.is_dir() {
-            return Err(UsageError(format!("--also: {} is a folder", file.display())));
+            return Err(UsageError(format!("--also: {shown} is a folder")));
         }
-        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        let folder = folder.unwrap_or(Path::new("."));
+        let Some(name) = file.file_name().filter(|_| folder.is_dir()) else {
             return Err(UsageError(format!("--also: there is no folder {}", folder.display())));
+        };
+        let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned()).join(name);
+        // One report would overwrite the other; into a pipe or a device both go.
+        let is_plain = !file.exists() || file.is_file();
+        if is_plain && places.contains(&whole) {
+            return Err(UsageError(format!("--also: {shown} is given twice; give each a file")));
         }
+        places.push(whole);
     }
     Ok(())
 }

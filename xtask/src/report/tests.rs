@@ -7,9 +7,10 @@ use streamlings_grade::{At, Diagnosis, Finding, Outcome, Verdict, diagnosis};
 use streamlings_trace::{Device, DeviceKind};
 
 use super::{
-    CaseReport, ExerciseReport, Report, Submitted, class, github, human, junit, markdown, render,
+    CaseReport, ExerciseReport, Report, Submitted, check_files, class, github, human, junit,
+    markdown, render,
 };
-use crate::cli::Format;
+use crate::cli::{Also, Format};
 use crate::criterion;
 use crate::grading::Whose;
 use crate::points::Points;
@@ -223,6 +224,22 @@ fn why_there_is_no_device_is_said() {
     assert_eq!(human::of_device(&[&report, &report]), "  no driver was found\n");
     report.remarks = vec!["no driver, says the driver".to_owned()];
     assert_eq!(human::of_device(&[&report]), "  no driver, says the driver\n");
+}
+
+#[test]
+fn no_two_reports_go_into_one_file() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let check = |names: &[&str]| {
+        let also =
+            names.iter().map(|name| Also { format: Format::Csv, file: folder.path().join(name) });
+        check_files(&also.collect::<Vec<_>>()).map_err(|error| error.to_string())
+    };
+    assert_eq!(check(&["a.csv", "b.csv"]), Ok(()));
+    for twice in [["a.csv", "a.csv"], ["a.csv", "./a.csv"]] {
+        assert!(check(&twice).is_err_and(|why| why.contains("a.csv is given twice")), "{twice:?}");
+    }
+    assert_eq!(check(&["/dev/null", "/dev/null"]), Ok(()));
+    assert!(check(&["none/a.csv"]).is_err_and(|why| why.contains("there is no folder")));
 }
 
 #[test]

@@ -169,13 +169,19 @@ fn points_come_from_a_file_and_name_what_there_is() {
     };
     let (_, text, _) = check("[one]\nanswer = 2.5\n", &["--submission", bob]);
     assert!(text.contains("Points: 2.5 of 3.5\n"), "{text}");
+    let (_, text, _) = check("[01]\nanswer = 2.5\n", &["--submission", bob]);
+    assert!(text.contains("Points: 2.5 of 3.5\n"), "{text}");
     let (_, text, _) = check("required = 4\n", &["one"]);
     assert!(text.contains("Points: 0 of 4\n"), "{text}");
     for (text, more, why) in [
-        ("[three]\nx = 1\n", &["one"][..], "there is no exercise `three`; there are one, two"),
+        (
+            "[three]\nx = 1\n",
+            &["one"][..],
+            "there is no exercise `three`; there are 01 one, 02 two",
+        ),
         ("[one]\nx = 1\n", &["one"], "the points name a case `x` that one has not; it has answer"),
         ("[one]\nx = 1\n", &["--submission", bob], "the points name a case `x`"),
-        ("[one]\nanswer = -1\n", &["one"], "`answer` cannot be worth -1"),
+        ("[one]\nanswer = -1\n", &["one"], "points.toml:2: `answer` cannot be worth -1"),
     ] {
         let (code, _, said) = check(text, more);
         assert_eq!(code, Some(2), "{said}");
