@@ -43,6 +43,9 @@ impl Places {
             places.look_near(course, graded, folder);
             places.look_near(course, graded, &folder.join("exercises"));
         }
+        if places.found.is_empty() {
+            places.folder = folder.to_owned();
+        }
         let hints = places.hints.values().cloned();
         places.remarks.extend(hints);
         places.remarks.dedup();

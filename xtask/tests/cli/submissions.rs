@@ -369,12 +369,16 @@ fn what_is_in_no_place_for_exercises_is_told_of() {
     write(class.path(), "bob/streamlings-main/exercises/01_one/src/lib.rs", RIGHT);
     write(class.path(), "bob/__MACOSX/exercises/01_one/src/lib.rs", WRONG);
     std::fs::create_dir(class.path().join("eve")).expect("it can be made");
+    write(class.path(), "fay/02_one/src/lib.rs", RIGHT);
     write(class.path(), "__MACOSX/one/src/lib.rs", RIGHT);
     let output = grade(course.path(), class.path(), &[]);
     let text = String::from_utf8_lossy(&output.stdout);
     let nothing = "nothing was found in the places where exercises are";
     assert!(text.contains(&format!("\nada: {nothing}; not used: src/lib.rs\n")), "{text}");
     assert!(text.contains(&format!("\neve: {nothing}\n")), "{text}");
+    assert!(text.contains(&format!("\nfay: {nothing}; not used: 02_one/src/lib.rs\n")), "{text}");
+    let hint = "\nfay: the folder 02_one is not graded: if it is this exercise, name it 01_one\n";
+    assert!(text.contains(hint), "{text}");
     assert!(text.contains("\nada: its src/ is not graded, since nothing says of which"), "{text}");
     assert!(text.contains("bob: 01 passed, 02 not done; 1 of 2 points"), "{text}");
     assert!(!text.contains("__MACOSX"), "{text}");
