@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use nix::fcntl::OFlag;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+use portable_pty::{PtySize, native_pty_system};
 
-use crate::terminal::{assert_gone, wait_until};
+use crate::terminal::{assert_gone, on_terminal, wait_until};
 use crate::workspace::{LOOPS, RIGHT, command, workspace, write};
 
 const WRONG: &[u8] = b"//! An answer.\npub fn answer() -> u32 { 41 }\n";
@@ -48,17 +48,7 @@ fn a_terminal_that_takes_no_output_holds_up_no_interruption() {
         let root = workspace(["exercises"], &[("one", LOOPS)]);
         let size = PtySize { rows: 24, cols: 100, ..PtySize::default() };
         let pair = native_pty_system().openpty(size).expect("a terminal");
-        let plain = command(root.path(), &["check", "--time-limit", "600"]);
-        let mut builder = CommandBuilder::new(plain.get_program());
-        builder.args(plain.get_args());
-        builder.cwd(root.path());
-        for (name, value) in plain.get_envs() {
-            match value {
-                Some(value) => builder.env(name, value),
-                None => builder.env_remove(name),
-            }
-        }
-        builder.env("TERM", "xterm-256color");
+        let builder = on_terminal(root.path(), &["check", "--time-limit", "600"]);
         let mut check = pair.slave.spawn_command(builder).expect("xtask runs");
         let case = case_in(root.path());
         // Nobody reads it: with this it takes no more, and who draws the bar is held up.
