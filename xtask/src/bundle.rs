@@ -8,12 +8,14 @@
 //!   course/          exercise.toml and README.md of each exercise, and the sources that are graded
 //!   programs/        grade binaries; of a class's, the first of each exercise, and how the others differ from it
 //!   submissions/     the sources of each submission, if it is a class's bundle
+//!   results/         what ./check has graded of a class already, once it has
 //! ```
 
 pub mod archive;
 pub mod delta;
 pub mod glibc;
 pub mod packed;
+pub mod scratch;
 pub mod unpacked;
 
 use std::collections::BTreeMap;
@@ -33,6 +35,8 @@ pub const MANIFEST: &str = "manifest.json";
 pub const PROGRAM: &str = "check";
 /// Where the programs are.
 pub const PROGRAMS: &str = "programs/";
+/// The folders in which programs are put together to be run begin like this.
+pub const RUNNING: &str = "running-";
 /// A grade binary of the grader's own, which says what device there is.
 pub const PROBE: &str = "programs/device";
 
@@ -93,6 +97,8 @@ pub struct Member {
     pub folder: PathBuf,
     /// What differed from the checkout and was not used.
     pub ignored: Vec<PathBuf>,
+    /// What there is to say of where its exercises were.
+    pub remarks: Vec<String>,
     /// By the exercise's name.
     pub exercises: BTreeMap<String, Part>,
 }

@@ -24,10 +24,14 @@ mod timeline;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 use cli::{BundledCheck, Cli, Command};
 use exit::Exit;
+
+/// How long the last word of an interrupted run may take.
+const LAST_WORD: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
     if let Some(code) = streamlings_grade::supervise::main_of_guard() {
@@ -35,17 +39,9 @@ fn main() -> ExitCode {
     }
     // A case runs in a process group of its own, which Ctrl-C does not reach.
     let handler = ctrlc::set_handler(|| {
-        if commands::watch::interrupt() {
-            return;
+        if !commands::watch::interrupt() {
+            interrupt();
         }
-        // Below whatever was being drawn.
-        if std::io::stderr().is_terminal() {
-            eprintln!("\ninterrupted");
-        }
-        streamlings_grade::supervise::end_all();
-        commands::quiz::interrupt();
-        commands::unpacked::interrupt();
-        std::process::exit(i32::from(Exit::Interrupted.code()));
     });
     if let Err(error) = handler {
         anstream::eprintln!("warning: Ctrl-C will leave running cases behind: {error}");
@@ -63,6 +59,32 @@ fn main() -> ExitCode {
         if usage { Exit::Usage } else { Exit::GraderError }
     });
     ExitCode::from(exit.code())
+}
+
+/// Ends everything that was started, and this program.
+fn interrupt() -> ! {
+    streamlings_grade::supervise::end_all();
+    commands::unpacked::interrupt();
+    // A terminal that takes no output holds up whoever writes to it, for as long as it likes.
+    let (said, heard) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let terminal = std::io::stderr().is_terminal();
+        let kept = submission::results::interrupted();
+        // Below whatever was being drawn.
+        let line_end = if terminal { "\n" } else { "" };
+        if terminal || kept.is_some() {
+            let kept = kept.map_or(String::new(), |kept| format!("; {kept}"));
+            // Not by `eprintln!`: who is held up while writing has the lock for that.
+            let _ = nix::unistd::write(
+                std::io::stderr(),
+                format!("{line_end}interrupted{kept}\n").as_bytes(),
+            );
+        }
+        commands::quiz::interrupt();
+        let _ = said.send(());
+    });
+    let _ = heard.recv_timeout(LAST_WORD);
+    std::process::exit(i32::from(Exit::Interrupted.code()))
 }
 
 fn dispatch(cli: &Cli) -> anyhow::Result<Exit> {

@@ -7,7 +7,7 @@
 //! required = 1      # what a case is worth that is not named below
 //! optional = 0.5    # the same for an optional one
 //!
-//! [event_timing]    # an exercise, by name
+//! [event_timing]    # an exercise, by name or number
 //! two_way = 3       # a case of it
 //! ```
 
@@ -15,8 +15,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use streamlings_grade::Outcome;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use crate::course::Course;
 use crate::exit::UsageError;
@@ -26,19 +28,12 @@ use crate::report::{CaseReport, ExerciseReport, Report};
 const MOST: f64 = 1e6;
 
 /// What cases are worth.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Points {
-    #[serde(default = "one")]
     required: f64,
-    #[serde(default)]
     optional: f64,
     /// By exercise and case.
-    #[serde(flatten)]
     exercises: BTreeMap<String, BTreeMap<String, f64>>,
-}
-
-fn one() -> f64 {
-    1.0
 }
 
 impl Default for Points {
@@ -51,6 +46,36 @@ impl Default for Points {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct WrongPoints(String);
+
+/// What is wrong with a text, and in which line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Wrong {
+    line: Option<usize>,
+    why: String,
+}
+
+impl Wrong {
+    fn at(text: &str, offset: usize, why: String) -> Wrong {
+        let before = text.as_bytes().iter().take(offset);
+        Wrong { line: Some(1 + before.filter(|byte| **byte == b'\n').count()), why }
+    }
+}
+
+/// A value of the text, if it is one that something can be worth.
+fn worth(text: &str, name: &str, value: &Spanned<DeValue<'_>>) -> Result<f64, Wrong> {
+    let number = match value.get_ref() {
+        DeValue::Integer(number) if number.radix() == 10 => number.as_str().parse().ok(),
+        DeValue::Float(number) => number.as_str().parse().ok(),
+        _ => None,
+    };
+    let number: Option<f64> = number;
+    let at = |why: String| Wrong::at(text, value.span().start, why);
+    match number {
+        None => Err(at(format!("`{name}` has to be a number, such as 1 or 0.5"))),
+        Some(worth) if (0.0..=MOST).contains(&worth) => Ok(worth),
+        Some(worth) => Err(at(format!("`{name}` cannot be worth {worth}, only 0 to {MOST}"))),
+    }
+}
 
 /// What was earned of what could be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -97,38 +122,48 @@ impl Points {
     pub fn read(file: &Path, course: &Course) -> anyhow::Result<Points> {
         let text = std::fs::read_to_string(file)
             .map_err(|error| UsageError(format!("--points: {}: {error}", file.display())))?;
-        let points = Points::parse(&text)
-            .map_err(|why| WrongPoints(format!("{}: {why}", file.display())))?;
-        let known: Vec<&str> = course.exercises.iter().map(|e| e.name.as_str()).collect();
-        for name in points.exercises.keys() {
-            if !known.contains(&name.as_str()) {
-                let known = known.join(", ");
-                let why =
-                    format!("{}: there is no exercise `{name}`; there are {known}", file.display());
-                return Err(WrongPoints(why).into());
-            }
-        }
-        Ok(points)
+        let wrong = |Wrong { line, why }: Wrong| {
+            let line = line.map_or(String::new(), |line| format!(":{line}"));
+            WrongPoints(format!("{}{line}: {why}", file.display()))
+        };
+        let exercise = |name: &str| match course.find(name) {
+            Ok(exercise) => Ok(exercise.name.clone()),
+            Err(unknown) => Err(unknown.to_string()),
+        };
+        Ok(Points::parse(&text, exercise).map_err(wrong)?)
     }
 
-    fn parse(text: &str) -> Result<Points, String> {
-        let table: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
-        let is_known = |name: &str| ["required", "optional"].contains(&name);
-        if let Some((name, _)) =
-            table.iter().find(|(name, value)| !is_known(name) && !value.is_table())
-        {
-            return Err(format!(
-                "there is no `{name}`; give `required`, `optional`, or a case below its exercise's `[name]`"
-            ));
-        }
-        let points: Points = toml::from_str(text).map_err(|error| error.to_string())?;
-        let cases = points.exercises.values().flatten();
-        let cases = cases.map(|(name, worth)| (name.as_str(), *worth));
-        let all = [("required", points.required), ("optional", points.optional)];
-        let wrong = |worth: f64| !(0.0..=MOST).contains(&worth);
-        let wrong = all.into_iter().chain(cases).find(|(_, worth)| wrong(*worth));
-        if let Some((name, worth)) = wrong {
-            return Err(format!("`{name}` cannot be worth {worth}, only 0 to {MOST}"));
+    /// What a text says; `exercise` gives the name of an exercise, however it is named.
+    fn parse(
+        text: &str,
+        exercise: impl Fn(&str) -> Result<String, String>,
+    ) -> Result<Points, Wrong> {
+        let table = DeTable::parse(text)
+            .map_err(|error| Wrong { line: None, why: error.to_string() })?
+            .into_inner();
+        let mut points = Points::default();
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            let at = |why: String| Wrong::at(text, key.span().start, why);
+            match (name, value.get_ref()) {
+                ("required", _) => points.required = worth(text, name, &value)?,
+                ("optional", _) => points.optional = worth(text, name, &value)?,
+                (_, DeValue::Table(cases)) => {
+                    let of = points.exercises.entry(exercise(name).map_err(at)?).or_default();
+                    for (case, value) in cases {
+                        let name = case.get_ref().as_ref();
+                        if of.insert(name.to_owned(), worth(text, name, value)?).is_some() {
+                            let why = format!("`{name}` is given twice for the same exercise");
+                            return Err(Wrong::at(text, case.span().start, why));
+                        }
+                    }
+                }
+                _ => {
+                    return Err(at(format!(
+                        "there is no `{name}`; give `required`, `optional`, or a case below its exercise's `[name]`"
+                    )));
+                }
+            }
         }
         Ok(points)
     }
@@ -184,18 +219,25 @@ mod tests {
         CaseReport { optional, ..CaseReport::not_run(verdict) }
     }
 
+    fn parse(text: &str) -> Result<Points, Wrong> {
+        Points::parse(text, |name| match name {
+            "a" | "1" | "01" => Ok("a".to_owned()),
+            _ => Err(format!("there is no exercise `{name}`")),
+        })
+    }
+
     fn failed(name: &str, diagnosis: &'static streamlings_grade::Diagnosis) -> Verdict {
         Verdict::failed(name, Finding::new(diagnosis, "so"))
     }
 
     #[test]
     fn cases_are_worth_what_the_file_says() {
-        let points =
-            Points::parse("optional = 0.5\n[a]\none = 3\n").expect("it is a file of points");
+        let points = parse("optional = 0.5\n[01]\none = 3\n").expect("it is a file of points");
         let passed = |name, optional| points.of_case("a", &case(Verdict::passed(name), optional));
         assert_eq!(passed("one", false), Score { earned: 3.0, of: 3.0, open: 0.0 });
         assert_eq!(passed("two", false), Score { earned: 1.0, of: 1.0, open: 0.0 });
         assert_eq!(passed("three", true), Score { earned: 0.5, of: 0.5, open: 0.0 });
+        assert_eq!(parse("required = 1_000").map(|points| points.required), Ok(1000.0));
         assert_eq!(points.check("a", &["one".to_owned()]), Ok(()));
         assert_eq!(
             points.check("a", &["two".to_owned()]).map_err(|wrong| wrong.to_string()),
@@ -222,16 +264,21 @@ mod tests {
 
     #[test]
     fn files_that_are_wrong_say_why() {
-        for (text, why) in [
-            ("[a]\none = -1", "`one` cannot be worth -1"),
-            ("required = nan", "`required` cannot be worth NaN"),
-            ("[a]\none = 'much'", "invalid type: string \"much\", expected f64"),
-            ("a = 3", "there is no `a`; give `required`, `optional`, or"),
-            ("requird = 2", "there is no `requird`"),
-            ("required = inf", "`required` cannot be worth inf, only 0 to 1000000"),
-            ("[a]\none = 1e7", "`one` cannot be worth 10000000"),
+        for (text, line, why) in [
+            ("[a]\none = -1", 2, "`one` cannot be worth -1"),
+            ("required = nan", 1, "`required` cannot be worth NaN"),
+            ("# All.\n\n[a]\ntwo = 1\none = 'much'", 5, "`one` has to be a number"),
+            ("a = 3", 1, "there is no `a`; give `required`, `optional`, or"),
+            ("\nrequird = 2", 2, "there is no `requird`"),
+            ("required = inf", 1, "`required` cannot be worth inf, only 0 to 1000000"),
+            ("[a]\none = 1e7", 2, "`one` cannot be worth 10000000"),
+            ("[a]\none = 0x10", 2, "`one` has to be a number"),
+            ("\n[b]\none = 1", 2, "there is no exercise `b`"),
+            ("[a]\none = 1\n[1]\none = 2", 0, "`one` is given twice for the same exercise"),
         ] {
-            let error = Points::parse(text).expect_err("it is wrong");
+            let Wrong { line: at, why: error } = parse(text).expect_err("it is wrong");
+            // Of two tables for one exercise, either may be the first.
+            assert!(line == 0 || at == Some(line), "{text}: {at:?}");
             assert!(error.contains(why), "{text}: {error}");
         }
     }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use streamlings_grade::supervise::{Captured, CaseRun, Isolation};
-use streamlings_grade::{Outcome, Verdict};
+use streamlings_grade::{Outcome, Verdict, diagnosis};
 use streamlings_trace::Device;
 
 use crate::cli::{Also, Format, check_output};
@@ -43,7 +43,10 @@ pub fn render(
         Format::Human => human_with_points(root, report, points),
         Format::Json => format!("{:#}\n", json::document(report, points)),
         Format::Junit => junit::document(&[report], points)?,
-        Format::Github => github::annotations(report),
+        Format::Github => {
+            let isolation = report.submission.as_ref().map(|s| github::isolation(s.isolation));
+            github::annotations(report) + &isolation.unwrap_or_default()
+        }
         Format::Markdown => markdown::render(report, points),
         Format::Csv => class::csv(&[report], points.unwrap_or(&Points::default()))?,
     })
@@ -73,21 +76,21 @@ pub fn render_class(
     let points = run.points;
     Ok(match format {
         Format::Human => {
-            let reports_at = run.reports.as_ref();
             let kept = run.kept().map(|kept| kept + "\n");
             format!(
-                "\n{}\nDevice: {}\nIsolation: {}\n{}{}",
+                "\n{}\nDevice: {}\n{}Isolation: {}\n{}{}",
                 class::human(reports, points),
                 human::device_name(run.device),
+                human::of_device(reports),
                 run.isolation,
                 kept.unwrap_or_default(),
-                reports_at.map_or(String::new(), |at| format!("Reports: {}\n", at.display())),
+                class::full_reports(reports),
             )
         }
         Format::Json => format!("{}\n", class::json(reports, points)),
         Format::Junit => junit::document(reports, Some(points))?,
-        Format::Github => String::new(),
-        Format::Markdown => class::markdown(reports, points),
+        Format::Github => github::isolation(run.isolation),
+        Format::Markdown => class::markdown(reports, points, run.isolation),
         Format::Csv => class::csv(reports, points)?,
     })
 }
@@ -95,9 +98,24 @@ pub fn render_class(
 /// Sees to it, before anything is graded, that the files can be written.
 ///
 /// # Errors
-/// Where there is no folder for one, or it is a folder itself.
+/// Where there is no folder for one, it is a folder itself, or two reports would go into it.
 pub fn check_files(also: &[Also]) -> Result<(), UsageError> {
-    also.iter().try_for_each(|Also { format: _, file }| check_output("--also", file))
+    let mut places: Vec<PathBuf> = Vec::new();
+    for Also { format: _, file } in also {
+        check_output("--also", file)?;
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        let whole = folder.join(file.file_name().unwrap_or_default());
+        // One report would overwrite the other; into a pipe or a device both go.
+        let is_plain = !file.exists() || file.is_file();
+        if is_plain && places.contains(&whole) {
+            let shown = file.display();
+            return Err(UsageError(format!("--also: {shown} is given twice; give each a file")));
+        }
+        places.push(whole);
+    }
+    Ok(())
 }
 
 /// Writes a report to files, in plain text.
@@ -150,6 +168,8 @@ pub struct Report {
     pub submission: Option<Submitted>,
     /// What the learner goes on with once all that was checked has passed.
     pub next: Option<Exercise>,
+    /// Whether the code was packed elsewhere, and cannot be changed here.
+    pub packed: bool,
 }
 
 /// A submission, for the report.
@@ -161,8 +181,12 @@ pub struct Submitted {
     pub folder: PathBuf,
     /// What differs from the grader's own checkout and was not used.
     pub ignored: Vec<PathBuf>,
+    /// What there is to say of where its exercises were.
+    pub remarks: Vec<String>,
     /// What it was kept from.
     pub isolation: Isolation,
+    /// Where its full report was written, if it was.
+    pub report: Option<PathBuf>,
 }
 
 impl Report {
@@ -177,7 +201,17 @@ impl Report {
         let names: Vec<&str> = course.exercises.iter().map(|e| e.name.as_str()).collect();
         let criterion = criterion::of(whose, &names, &exercises, device.as_ref());
         let total = course.exercises.len();
-        Report { device, remarks, exercises, criterion, whose, total, submission: None, next: None }
+        Report {
+            device,
+            remarks,
+            exercises,
+            criterion,
+            whose,
+            total,
+            submission: None,
+            next: None,
+            packed: false,
+        }
     }
 
     /// The device's name, for people. "No device" is a trouble of the machine's; what does not compile
@@ -190,6 +224,26 @@ impl Report {
             None if outcomes.any(|outcome| outcome == Outcome::NoDevice) => human::NO_DEVICE,
             None => "not used",
         }
+    }
+
+    /// Where the full report of a submission has gone.
+    pub fn wrote(&mut self, file: Option<PathBuf>) {
+        if let Some(submission) = &mut self.submission {
+            submission.report = file;
+        }
+    }
+
+    /// Why there is no device, as the first case says that wanted one.
+    pub fn why_no_device(&self) -> Option<&str> {
+        let mut cases = self.exercises.iter().flat_map(|exercise| &exercise.cases);
+        let found = cases.find(|case| case.verdict.outcome == Outcome::NoDevice);
+        found.map(|case| case.verdict.message.as_str())
+    }
+
+    /// The exercises of which a submission has no sources.
+    pub fn not_handed_in(&self) -> Vec<String> {
+        let missing = self.exercises.iter().filter(|exercise| exercise.is_not_handed_in());
+        missing.map(ExerciseReport::label).collect()
     }
 
     /// The outcomes of the exercises.
@@ -223,6 +277,13 @@ impl ExerciseReport {
     /// `01 async_launch`.
     pub fn label(&self) -> String {
         format!("{:02} {}", self.number, self.name)
+    }
+
+    /// Whether it is of a submission that has no sources for it.
+    pub fn is_not_handed_in(&self) -> bool {
+        let code = Some(diagnosis::NOT_HANDED_IN.code);
+        let mut cases = self.cases.iter();
+        cases.len() > 0 && cases.all(|case| case.verdict.diagnosis.as_deref() == code)
     }
 }
 

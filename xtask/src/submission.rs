@@ -13,6 +13,7 @@ pub mod disk;
 mod early;
 pub mod handed_in;
 pub mod kit;
+mod places;
 pub mod results;
 pub mod room;
 pub mod sources;
@@ -131,7 +132,7 @@ impl<'a> Grading<'a> {
     /// # Errors
     /// Where the grader itself cannot go on: its scratch folder cannot be written.
     pub fn grade(&self, folder: &Path, progress: &Progress) -> anyhow::Result<Report> {
-        let handed_in = HandedIn::find(self.course, folder)?;
+        let handed_in = HandedIn::find(self.course, &self.exercises, folder)?;
         let room = Room::make(self.kit.folder(), &handed_in.listed)?;
         room.clear()?;
         let mut exercises = Vec::new();
@@ -140,10 +141,12 @@ impl<'a> Grading<'a> {
             exercises.push(self.grade_exercise(exercise, &handed_in, &room, progress)?);
         }
         let submitted = Submitted {
+            remarks: handed_in.remarks().to_vec(),
             name: handed_in.name,
             folder: room.workspace(),
             ignored: handed_in.ignored,
             isolation: self.isolation,
+            report: None,
         };
         let (device, remarks) = (self.device.clone(), self.remarks.clone());
         let report = Report::new(self.course, Whose::Learner, exercises, device, remarks);
@@ -162,7 +165,10 @@ impl<'a> Grading<'a> {
         let report = |graded: Graded| graded.report(exercise, &package);
         let sources = match self.sources(exercise, handed_in) {
             Ok(sources) => sources,
-            Err(finding) => return Ok(report(Graded::all_as(cases, &finding))),
+            Err(finding) => {
+                self.results.settle();
+                return Ok(report(Graded::all_as(cases, &finding)));
+            }
         };
         room.put(self.course, exercise, &sources)?;
         let key = sources.key(exercise);
@@ -188,7 +194,9 @@ impl<'a> Grading<'a> {
             Ok(Some(sources)) => Ok(sources),
             Ok(None) => {
                 let folder = Whose::Learner.package(exercise).folder;
-                let why = format!("the submission has no {}/src", folder.display());
+                let hint = handed_in.hint(exercise).map(|hint| format!("; {hint}"));
+                let hint = hint.unwrap_or_default();
+                let why = format!("the submission has no {}/src{hint}", folder.display());
                 Err(Finding::new(diagnosis::NOT_HANDED_IN, why))
             }
             Err(why) => Err(Finding::new(diagnosis::REFUSED, why.to_string())),

@@ -68,6 +68,16 @@ impl Unpacked {
         Ok(unpacked)
     }
 
+    /// A name for what is graded, and for how.
+    ///
+    /// # Errors
+    /// Where the manifest cannot be read.
+    pub fn fingerprint(&self, conditions: &str) -> anyhow::Result<String> {
+        let manifest = archive::digest_of(&self.folder.join(MANIFEST))?.sha256;
+        let all = archive::digest(format!("{manifest} {conditions}").as_bytes())?.sha256;
+        Ok(all.chars().take(32).collect())
+    }
+
     /// The files that have to be whole for a program to be run.
     pub fn files_of<'a>(&'a self, program: &'a str) -> Vec<&'a str> {
         match self.delta(program) {

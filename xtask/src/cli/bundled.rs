@@ -26,6 +26,10 @@ pub struct BundledCheck {
     #[arg(long, value_name = "K/N", conflicts_with = "submission")]
     pub share: Option<Share>,
 
+    /// Grades anew what an earlier run here has graded already.
+    #[arg(long)]
+    pub fresh: bool,
+
     /// How many submissions are graded at a time.
     #[arg(long, value_name = "N", default_value = "1")]
     pub jobs: NonZeroUsize,

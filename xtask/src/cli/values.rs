@@ -21,7 +21,12 @@ impl std::str::FromStr for Also {
 
     fn from_str(text: &str) -> Result<Also, String> {
         let (format, file) = text.split_once('=').ok_or("give FORMAT=FILE")?;
-        let format = Format::from_str(format, false)?;
+        let known = || {
+            let all = Format::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+            all.map(|format| format.get_name().to_owned()).collect::<Vec<_>>().join(", ")
+        };
+        let format = Format::from_str(format, false)
+            .map_err(|_| format!("there is no format `{format}`; there are {}", known()))?;
         if file.is_empty() {
             Err("give FORMAT=FILE".to_owned())
         } else {
@@ -131,6 +136,8 @@ mod tests {
         for wrong in ["junit", "junit=", "xml=file", "=file"] {
             assert!(wrong.parse::<Also>().is_err(), "{wrong}");
         }
+        let unknown = "xml=file".parse::<Also>().expect_err("there is no such format");
+        assert!(unknown.contains("`xml`; there are human, json, junit"), "{unknown}");
     }
 
     #[test]

@@ -52,7 +52,10 @@ pub fn run(root: &Path, arguments: &BundleArguments) -> anyhow::Result<Exit> {
         Some(folder) => {
             let packing =
                 Packing { files: &mut files, packed: &mut packed, folder: temporary.path() };
-            (of_class(&course, exercises, &class::folders(folder)?, packing)?, "submissions")
+            (
+                of_class(&course, exercises, &class::folders(&course, folder)?, packing)?,
+                "submissions",
+            )
         }
         None => (of_checkout(&course, &exercises, whose, &mut files)?, "exercises"),
     };
@@ -150,6 +153,7 @@ fn of_class(
                 folder: Path::new("submissions").join(room::folder_name(&listed(folder))),
                 name: shown(&listed(folder)),
                 ignored: Vec::new(),
+                remarks: Vec::new(),
                 exercises: grading.exercises.iter().map(settled).collect(),
             }
         }));
@@ -168,7 +172,7 @@ fn member(
     packing: &mut Packing<'_>,
     progress: &Progress,
 ) -> anyhow::Result<Member> {
-    let handed_in = HandedIn::find(grading.course, folder)?;
+    let handed_in = HandedIn::find(grading.course, &grading.exercises, folder)?;
     let room = Room::make(grading.folder(), &handed_in.listed)?;
     let folder = Path::new("submissions").join(room::folder_name(&handed_in.listed));
     let mut exercises = BTreeMap::new();
@@ -201,7 +205,8 @@ fn member(
         };
         exercises.insert(exercise.name.clone(), part);
     }
-    Ok(Member { name: handed_in.name, folder, ignored: handed_in.ignored, exercises })
+    let remarks = handed_in.remarks().to_vec();
+    Ok(Member { name: handed_in.name, folder, ignored: handed_in.ignored, remarks, exercises })
 }
 
 /// How many exercises or submissions there are, and how many exercises have no program.

@@ -16,7 +16,7 @@ use streamlings_trace::{Frame, Trace};
 
 use crate::cli::JudgeArguments;
 use crate::exit::Exit;
-use crate::text::{self, labelled, wrapped};
+use crate::text::{self, counted, labelled, wrapped};
 
 /// Judges each file, and goes on after one that is not as expected.
 ///
@@ -99,11 +99,11 @@ fn judge_trace(name: &str, trace: &Trace) -> (String, bool) {
     let (races, blocks, overlap) = (races(trace), blocks(trace), overlap(trace));
     let held = blocks.iter().filter(|block| block.held).count();
     let mut said = format!(
-        "{name}: {} calls on {}, {} races, {} calls that hold the host ({held} did)\n",
-        trace.calls().count(),
+        "{name}: {} on {}, {}, {} that can hold the host ({held} did)\n",
+        counted(trace.calls().count(), "call"),
         trace.header.device.name,
-        races.len(),
-        blocks.len(),
+        counted(races.len(), "race"),
+        counted(blocks.len(), "call"),
     );
     for race in &races {
         said += &format!("\n{race}\n");

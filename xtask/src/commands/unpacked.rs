@@ -10,8 +10,9 @@ use streamlings_grade::{Finding, diagnosis};
 use streamlings_trace::Device;
 
 use super::check;
+use crate::bundle::scratch::Scratch;
 use crate::bundle::unpacked::Unpacked;
-use crate::bundle::{Content, Member, PROBE, PROGRAM, PROGRAMS};
+use crate::bundle::{Content, Member, PROBE, PROGRAM, PROGRAMS, RUNNING};
 use crate::cli::BundledCheck;
 use crate::course::{Course, Exercise};
 use crate::exit::{Exit, UsageError};
@@ -21,8 +22,13 @@ use crate::progress::Progress;
 use crate::report::{self, Report, Submitted};
 use crate::submission::class::ClassRun;
 use crate::submission::disk;
+use crate::submission::kit::conditions;
+use crate::submission::results::Results;
 use crate::submission::room::Room;
 use crate::text::warn;
+
+/// The folders in which programs run begin like this, among the system's temporary ones.
+const ROOMS: &str = "streamlings-rooms-";
 
 /// The folders that are written while a class is graded.
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -59,6 +65,7 @@ pub fn run(folder: &Path, arguments: &BundledCheck) -> anyhow::Result<Exit> {
         Content::Own { whose, exercises } => {
             let of_class = !arguments.submission.is_empty()
                 || arguments.share.is_some()
+                || arguments.fresh
                 || arguments.reports.is_some();
             let why = "this bundle holds no submissions, but the exercises of one checkout";
             ensure!(!of_class, UsageError(why.to_owned()));
@@ -67,7 +74,8 @@ pub fn run(folder: &Path, arguments: &BundledCheck) -> anyhow::Result<Exit> {
             let parts = parts.map(|(exercise, part)| (*exercise, in_bundle(folder, part)));
             let parts: Vec<(&Exercise, Part)> = parts.collect();
             verify(&bundle, selected.iter().map(|(_, part)| *part))?;
-            let report = grade_parts(&course, &parts, *whose, &supervisor(&arguments.run));
+            let mut report = grade_parts(&course, &parts, *whose, &supervisor(&arguments.run));
+            report.packed = true;
             check::check_points(points.as_ref(), &report)?;
             check::tell(&course.root, &report, points.as_ref(), &arguments.written)
         }
@@ -165,19 +173,25 @@ fn grade_class(
         std::fs::create_dir_all(folder)
             .with_context(|| format!("{} cannot be written", folder.display()))?;
     }
+    let conditions = conditions(&supervisor, device.as_ref());
+    // Where nothing can be written, nothing is kept.
+    let fingerprint = bundle.fingerprint(&conditions)?;
+    let results = Results::open(&bundle.folder, &fingerprint, arguments.fresh).ok();
+    if let Some(results) = &results {
+        results.begin(members.len() * exercises.len());
+    }
     let run = ClassRun {
         points,
         written: &arguments.written,
         jobs: arguments.jobs,
         device: device.as_ref(),
         isolation,
-        results: None,
-        reports: reports.map(|folder| folder.join("*.txt")),
+        results: results.as_ref(),
     };
-    let rooms = tempfile::tempdir()?;
+    let rooms = Scratch::make(&std::env::temp_dir(), ROOMS)?;
     // Here programs can be run, since this one is; but it may not be possible to write.
-    let programs = tempfile::Builder::new().prefix("running-").tempdir_in(&bundle.folder);
-    let programs = programs.or_else(|_| tempfile::tempdir())?;
+    let programs = Scratch::make(&bundle.folder, RUNNING);
+    let programs = programs.or_else(|_| Scratch::make(&std::env::temp_dir(), ROOMS))?;
     folders().extend([rooms.path().to_owned(), programs.path().to_owned()]);
     let class = Class {
         bundle,
@@ -187,16 +201,18 @@ fn grade_class(
         device: device.as_ref(),
         remarks,
         isolation,
+        results: results.as_ref(),
         rooms: rooms.path(),
         programs: programs.path(),
     };
     run.all(members, |member| {
-        let report = class.grade(member);
+        let mut report = class.grade(member);
         if let Some(folder) = reports {
             let file = folder.join(format!("{}.txt", own_name(member)));
             let text = report::plain(&class.sources(member), &report, points);
-            if let Err(error) = std::fs::write(&file, text) {
-                warn(&format!("{} cannot be written: {error}", file.display()));
+            match std::fs::write(&file, text) {
+                Ok(()) => report.wrote(Some(file)),
+                Err(error) => warn(&format!("{} cannot be written: {error}", file.display())),
             }
         }
         report
@@ -218,6 +234,8 @@ struct Class<'a> {
     device: Option<&'a Device>,
     remarks: Vec<String>,
     isolation: Isolation,
+    /// What this bundle has graded already; none where nothing can be kept.
+    results: Option<&'a Results>,
     rooms: &'a Path,
     /// Where programs are that are about to run.
     programs: &'a Path,
@@ -246,7 +264,9 @@ impl Class<'_> {
             name: member.name.clone(),
             folder: self.sources(member),
             ignored: member.ignored.clone(),
+            remarks: member.remarks.clone(),
             isolation: self.isolation,
+            report: None,
         };
         Report { submission: Some(submitted), ..report }
     }
@@ -260,6 +280,10 @@ impl Class<'_> {
     ) -> Result<Graded, String> {
         match member.exercises.get(&exercise.name) {
             Some(Part::Program(path)) => {
+                let key = path.file_name().unwrap_or_default().to_string_lossy();
+                if let Some(graded) = self.results.and_then(|results| results.find(&key)) {
+                    return Ok(graded);
+                }
                 drop(folders());
                 let folder = self.rooms.join(own_name(member));
                 let room = Room::around(self.sources(member), folder)
@@ -270,9 +294,19 @@ impl Class<'_> {
                     .map_err(|error| format!("a program cannot be put together: {error}"))?;
                 let program = self.bundle.program(&path.to_string_lossy(), own.path());
                 let program = program.map_err(|error| format!("{error:#}"))?;
-                Ok(Graded::run(exercise, cases, &program, &supervisor, disk::LIMIT, progress))
+                let graded =
+                    Graded::run(exercise, cases, &program, &supervisor, disk::LIMIT, progress);
+                if let Some(results) = self.results
+                    && let Err(error) = results.keep(&key, &graded)
+                {
+                    warn(&format!("a result cannot be kept: {error:#}"));
+                }
+                Ok(graded)
             }
-            Some(Part::Settled(graded)) => Ok(graded.clone()),
+            Some(Part::Settled(graded)) => {
+                self.results.inspect(|results| results.settle());
+                Ok(graded.clone())
+            }
             None => Err("the bundle has nothing for it".to_owned()),
         }
     }

@@ -2,11 +2,13 @@
 
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::{Value, json};
-use streamlings_grade::diagnosis;
+use streamlings_grade::supervise::Isolation;
 
-use super::Report;
 use super::markdown::cell;
+use super::{ExerciseReport, Report};
 use crate::points::Points;
+use crate::submission::handed_in::shown;
+use crate::text;
 
 /// What submissions are called that are none: the learner's own exercises.
 const OWN: &str = "exercises";
@@ -31,8 +33,28 @@ pub fn human(reports: &[&Report], points: &Points) -> String {
 }
 
 /// In Markdown.
-pub fn markdown(reports: &[&Report], points: &Points) -> String {
-    format!("{}\n", table(reports, points, cell))
+pub fn markdown(reports: &[&Report], points: &Points, isolation: Isolation) -> String {
+    let mut out = format!("{}\n\nIsolation: {isolation}.\n", table(reports, points, cell));
+    let remarks = reports.iter().flat_map(|report| {
+        let submission = report.submission.iter();
+        submission.flat_map(|s| s.remarks.iter().map(|remark| (&s.name, remark)))
+    });
+    for (index, (name, remark)) in remarks.enumerate() {
+        let before = if index == 0 { "\n" } else { "" };
+        out += &format!("{before}- {}: {}\n", cell(name), cell(remark));
+    }
+    out
+}
+
+/// Where the full report of each is.
+pub fn full_reports(reports: &[&Report]) -> String {
+    let paths = reports.iter().filter_map(|report| report.submission.as_ref()?.report.as_deref());
+    let paths: Vec<String> = paths.map(|path| path.display().to_string()).collect();
+    match &paths[..] {
+        [] => String::new(),
+        [one] => format!("Reports: {one}\n"),
+        [first, rest @ ..] => format!("Reports: {first}, and {} more\n", rest.len()),
+    }
 }
 
 fn table(reports: &[&Report], points: &Points, shown: impl Fn(&str) -> String) -> Table {
@@ -56,7 +78,11 @@ pub fn line(report: &Report, points: &Points, seconds: f64) -> String {
     let score = points.of_report(report);
     let name = name(report);
     let line = format!("{name}: {}; {score} points ({seconds:.1} s)\n", exercises.join(", "));
-    line + &nothing_found(report).map_or(String::new(), |why| format!("{name}: {why}\n"))
+    let remarks = report.submission.iter().flat_map(|submission| submission.remarks.clone());
+    let said = nothing_found(report).into_iter().chain(remarks);
+    line + &said
+        .map(|said| text::wrapped(&format!("{name}: {said}"), "  ") + "\n")
+        .collect::<String>()
 }
 
 /// How many files are named that were not used.
@@ -65,14 +91,12 @@ const NAMED: usize = 3;
 /// What a submission has instead, if it has nothing where exercises are.
 fn nothing_found(report: &Report) -> Option<String> {
     let submission = report.submission.as_ref()?;
-    let mut cases = report.exercises.iter().flat_map(|exercise| &exercise.cases);
-    let is_missing = |code: Option<&str>| code == Some(diagnosis::NOT_HANDED_IN.code);
-    if !cases.all(|case| is_missing(case.verdict.diagnosis.as_deref())) {
+    if !report.exercises.iter().all(ExerciseReport::is_not_handed_in) {
         return None;
     }
     let nothing = "nothing was found in the places where exercises are";
     let files = &submission.ignored;
-    let named = files.iter().take(NAMED).map(|path| path.display().to_string());
+    let named = files.iter().take(NAMED).map(|path| shown(path.as_os_str()));
     let named: Vec<String> = named.collect();
     Some(match files.len().saturating_sub(NAMED) {
         _ if files.is_empty() => nothing.to_owned(),

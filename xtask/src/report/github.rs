@@ -1,8 +1,10 @@
-//! The report as GitHub Actions takes it: an annotation at the line of each case that did not pass.
+//! The report as GitHub Actions takes it: an annotation at the line of each case that did not pass, and one for all
+//! that was not handed in.
 //!
 //! The summary of the job is the [Markdown report](super::markdown), appended to the file that
 //! `GITHUB_STEP_SUMMARY` names.
 
+use streamlings_grade::supervise::Isolation;
 use streamlings_grade::{Outcome, diagnosis};
 
 use super::{CaseReport, ExerciseReport, Report};
@@ -10,12 +12,28 @@ use super::{CaseReport, ExerciseReport, Report};
 /// The annotations, a line each.
 pub fn annotations(report: &Report) -> String {
     let mut out = String::new();
-    for exercise in &report.exercises {
+    let missing = report.not_handed_in();
+    if let Some(submission) = &report.submission {
+        let name = &submission.name;
+        for remark in &submission.remarks {
+            out += &format!("::notice title={}::{}\n", property(name), data(remark));
+        }
+        if !missing.is_empty() {
+            let title = property(&format!("{name}: not handed in"));
+            out += &format!("::error title={title}::{}\n", data(&missing.join(", ")));
+        }
+    }
+    for exercise in report.exercises.iter().filter(|exercise| !exercise.is_not_handed_in()) {
         for case in exercise.cases.iter().filter(|case| case.verdict.outcome != Outcome::Passed) {
             out += &annotation(report, exercise, case);
         }
     }
     out
+}
+
+/// What the kernel kept submissions from.
+pub fn isolation(isolation: Isolation) -> String {
+    format!("::notice title=Isolation::{}\n", data(&isolation.to_string()))
 }
 
 fn annotation(report: &Report, exercise: &ExerciseReport, case: &CaseReport) -> String {

@@ -10,7 +10,8 @@ use streamlings_trace::Device;
 use super::{CaseReport, ExerciseReport, Report, Submitted, backtrace, snippet};
 use crate::criterion::{self, State};
 use crate::grading::Whose;
-use crate::text::{counted, width};
+use crate::submission::handed_in::shown;
+use crate::text::{counted, labelled, width};
 
 /// How many lines of a case's own output are shown: the first ones and the last ones.
 const OUTPUT_LINES: usize = 12;
@@ -43,7 +44,8 @@ pub fn render_findings(root: &Path, report: &Report) -> String {
 
 fn render_exercises(root: &Path, report: &Report) -> String {
     let mut out = String::new();
-    for exercise in &report.exercises {
+    // Those are named in one line.
+    for exercise in report.exercises.iter().filter(|exercise| !exercise.is_not_handed_in()) {
         push_exercise(&mut out, root, exercise);
     }
     out
@@ -317,17 +319,25 @@ fn push_lines(out: &mut String, text: &str, most: usize) {
 /// How many of the files that were not used are named.
 const IGNORED: usize = 12;
 
-fn push_submission(out: &mut String, submission: &Submitted) {
+fn push_submission(out: &mut String, report: &Report, submission: &Submitted) {
     line!(out, "Submission: {BOLD}{}{BOLD:#}", submission.name);
     let text = format!("Isolation: {}", submission.isolation);
     line!(out, "{}", textwrap::fill(&text, width()));
+    let missing = report.not_handed_in();
+    if !missing.is_empty() {
+        line!(out, "{}", labelled("Not handed in: ", &missing.join(", ")));
+    }
+    for remark in &submission.remarks {
+        line!(out, "{}", labelled("Note: ", remark));
+    }
     if submission.ignored.is_empty() {
         return;
     }
     let count = submission.ignored.len();
-    line!(out, "Not used, since only src/ of each exercise is: {count} changed or added files");
+    let files = counted(count, "changed or added file");
+    line!(out, "Not used, since only src/ of each exercise is: {files}");
     for path in submission.ignored.iter().take(IGNORED) {
-        line!(out, "  {}", path.display());
+        line!(out, "  {}", shown(path.as_os_str()));
     }
     if count > IGNORED {
         line!(out, "  ... and {} more", count - IGNORED);
@@ -336,15 +346,34 @@ fn push_submission(out: &mut String, submission: &Submitted) {
 
 fn push_device(out: &mut String, report: &Report) {
     if let Some(submission) = &report.submission {
-        push_submission(out, submission);
+        push_submission(out, report, submission);
     }
     line!(out, "Device: {BOLD}{}{BOLD:#}", report.device_name());
-    let mut verdicts = report.exercises.iter().flat_map(|e| &e.cases).map(|case| &case.verdict);
-    let missing = verdicts.find(|verdict| verdict.outcome == Outcome::NoDevice);
+    if report.submission.is_some() {
+        out.push_str(&of_device(&[report]));
+        return;
+    }
     // The findings have said why.
-    let is_told = |remark: &&String| missing.is_some_and(|told| remark.starts_with(&told.message));
-    for remark in report.remarks.iter().filter(|remark| !is_told(remark)) {
-        for part in textwrap::wrap(remark, width() - 2) {
+    let missing = report.why_no_device();
+    let is_told = |remark: &&String| missing.is_some_and(|told| remark.starts_with(told));
+    push_remarks(out, report.remarks.iter().filter(|remark| !is_told(remark)));
+}
+
+/// What there is to say of the device, or of why there is none, below its name.
+pub fn of_device(reports: &[&Report]) -> String {
+    let remarks = reports.first().map_or(&[][..], |report| &report.remarks);
+    let without = reports.iter().filter(|report| report.device.is_none());
+    // The driver's own words say it, too.
+    let mut why =
+        without.filter(|_| remarks.is_empty()).filter_map(|report| report.why_no_device());
+    let mut out = String::new();
+    push_remarks(&mut out, remarks.iter().map(String::as_str).chain(why.next()));
+    out
+}
+
+fn push_remarks(out: &mut String, remarks: impl Iterator<Item = impl AsRef<str>>) {
+    for said in remarks {
+        for part in textwrap::wrap(said.as_ref(), width() - 2) {
             line!(out, "  {part}");
         }
     }
@@ -384,11 +413,21 @@ fn push_summary(out: &mut String, report: &Report) {
     let open = open.map(|e| (e.number, e.label(), report.whose.package(e).folder));
     if let Some((number, label, folder)) = failed.or(open) {
         line!(out, "Next:   {BOLD}{label}{BOLD:#}");
-        let folder = folder.display();
-        // A line each: paths are there to be clicked.
-        line!(out, "        read {folder}/README.md");
-        line!(out, "        edit {folder}/src/lib.rs");
-        line!(out, "        then cargo xtask check {number}");
+        match report.packed {
+            true => {
+                line!(
+                    out,
+                    "        edit it in the checkout that this was packed from, and pack it again"
+                );
+            }
+            false => {
+                let folder = folder.display();
+                // A line each: paths are there to be clicked.
+                line!(out, "        read {folder}/README.md");
+                line!(out, "        edit {folder}/src/lib.rs");
+                line!(out, "        then cargo xtask check {number}");
+            }
+        }
     }
     if let Some(parts) = checked_parts(report) {
         for part in parts {

@@ -31,6 +31,8 @@ fn submission(submission: &Submitted) -> Value {
     json!({
         "name": submission.name,
         "ignored": submission.ignored,
+        "remarks": submission.remarks,
+        "report": submission.report,
         "isolation": submission.isolation,
     })
 }

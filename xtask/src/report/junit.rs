@@ -38,6 +38,9 @@ fn suite(report: &Report, exercise: &ExerciseReport, points: Option<&Points>) ->
     };
     let mut suite = TestSuite::new(name);
     suite.add_property(("device", report.device_name()));
+    if let Some(submission) = &report.submission {
+        suite.add_property(("isolation", &*submission.isolation.to_string()));
+    }
     suite.add_property(("outcome", exercise.outcome.word()));
     if let Some(points) = points {
         suite.add_property(("points", &*points.of_exercise(exercise).to_string()));

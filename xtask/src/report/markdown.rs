@@ -7,6 +7,7 @@ use streamlings_grade::Outcome;
 use super::Report;
 use super::human::NO_DEVICE;
 use crate::points::Points;
+use crate::submission::handed_in::shown;
 
 /// The report; with points, in a column of their own and in all.
 pub fn render(report: &Report, points: Option<&Points>) -> String {
@@ -28,9 +29,15 @@ pub fn render(report: &Report, points: Option<&Points>) -> String {
     let _ = writeln!(out, "{on}.\n");
     if let Some(submission) = &report.submission {
         let _ = writeln!(out, "Isolation: {}.\n", submission.isolation);
+        for remark in &submission.remarks {
+            let _ = writeln!(out, "Note: {}.\n", cell(remark));
+        }
         if !submission.ignored.is_empty() {
-            let files =
-                submission.ignored.iter().take(12).map(|path| format!("`{}`", path.display()));
+            let files = submission
+                .ignored
+                .iter()
+                .take(12)
+                .map(|path| format!("`{}`", shown(path.as_os_str())));
             let files: Vec<String> = files.collect();
             let more = match submission.ignored.len().saturating_sub(files.len()) {
                 0 => String::new(),

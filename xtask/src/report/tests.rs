@@ -7,9 +7,10 @@ use streamlings_grade::{At, Diagnosis, Finding, Outcome, Verdict, diagnosis};
 use streamlings_trace::{Device, DeviceKind};
 
 use super::{
-    CaseReport, ExerciseReport, Report, Submitted, class, github, junit, markdown, render,
+    CaseReport, ExerciseReport, Report, Submitted, check_files, class, github, human, junit,
+    markdown, render,
 };
-use crate::cli::Format;
+use crate::cli::{Also, Format};
 use crate::criterion;
 use crate::grading::Whose;
 use crate::points::Points;
@@ -48,6 +49,10 @@ fn exercise(number: u32, name: &str, cases: Vec<CaseReport>) -> ExerciseReport {
     }
 }
 
+fn isolation() -> Isolation {
+    Isolation { files: true, processes: true, network: false }
+}
+
 fn report(exercises: Vec<ExerciseReport>, submission: Option<&str>) -> Report {
     let device = Device { kind: DeviceKind::Emulated, name: "emulated device (no GPU)".to_owned() };
     Report {
@@ -61,9 +66,12 @@ fn report(exercises: Vec<ExerciseReport>, submission: Option<&str>) -> Report {
             name: name.to_owned(),
             folder: PathBuf::from("/nowhere"),
             ignored: vec![PathBuf::from("exercises/01_a/build.rs")],
-            isolation: Isolation { files: true, processes: true, network: false },
+            remarks: Vec::new(),
+            isolation: isolation(),
+            report: None,
         }),
         next: None,
+        packed: false,
     }
 }
 
@@ -156,6 +164,94 @@ fn a_submission_for_reading() {
     insta::assert_snapshot!(shown(Format::Human, &report));
 }
 
+/// A submission of which an exercise is missing, with something to say of it.
+fn in_part() -> Report {
+    let missing = |name: &str| {
+        case(Verdict::failed(name, Finding::new(diagnosis::NOT_HANDED_IN, "it has no such src/")))
+    };
+    let passed = exercise(1, "a", vec![case(Verdict::passed("c"))]);
+    let missing = exercise(2, "b", vec![missing("d"), missing("e")]);
+    let mut report = report(vec![passed, missing], Some("ada"));
+    if let Some(submission) = &mut report.submission {
+        submission.remarks = vec!["the folder 1_b is not graded".to_owned()];
+    }
+    report
+}
+
+#[test]
+fn what_was_not_handed_in_is_one_line() {
+    let report = in_part();
+    let human = shown(Format::Human, &report);
+    assert!(
+        human.contains("\nNot handed in: 02 b\nNote: the folder 1_b is not graded\n"),
+        "{human}"
+    );
+    assert!(!human.contains("02 b:"), "{human}");
+    assert_eq!(
+        github::annotations(&report),
+        "::notice title=ada::the folder 1_b is not graded\n\
+         ::error title=ada%3A not handed in::02 b\n"
+    );
+    let line = class::line(&report, &Points::default(), 1.0);
+    assert!(line.ends_with("\nada: the folder 1_b is not graded\n"), "{line}");
+    for format in [Format::Json, Format::Junit, Format::Markdown] {
+        let text = shown(format, &report);
+        assert!(text.matches("it has no such src/").count() >= 2, "{format:?}: {text}");
+    }
+}
+
+#[test]
+fn every_report_but_csv_says_what_submissions_were_kept_from() {
+    let report = in_part();
+    let said = isolation().to_string();
+    for format in [Format::Human, Format::Junit, Format::Github, Format::Markdown] {
+        let text = shown(format, &report).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&said), "{format:?}: {text}");
+    }
+    assert!(shown(Format::Json, &report).contains("\"network\": false"));
+    let class = class::markdown(&[&report], &Points::default(), isolation());
+    assert!(class.contains(&format!("\n\nIsolation: {said}.\n\n- ada: the folder")), "{class}");
+}
+
+#[test]
+fn why_there_is_no_device_is_said() {
+    let finding = Finding::new(diagnosis::NO_DEVICE, "no driver was found");
+    let cases = vec![case(Verdict::failed("c", finding))];
+    let mut report = report(vec![exercise(1, "a", cases)], Some("ada"));
+    report.device = None;
+    let text = shown(Format::Human, &report);
+    assert!(text.contains("\nDevice: no device\n  no driver was found\n"), "{text}");
+    assert_eq!(human::of_device(&[&report, &report]), "  no driver was found\n");
+    report.remarks = vec!["no driver, says the driver".to_owned()];
+    assert_eq!(human::of_device(&[&report]), "  no driver, says the driver\n");
+}
+
+#[test]
+fn no_two_reports_go_into_one_file() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let check = |names: &[&str]| {
+        let also =
+            names.iter().map(|name| Also { format: Format::Csv, file: folder.path().join(name) });
+        check_files(&also.collect::<Vec<_>>()).map_err(|error| error.to_string())
+    };
+    assert_eq!(check(&["a.csv", "b.csv"]), Ok(()));
+    for twice in [["a.csv", "a.csv"], ["a.csv", "./a.csv"]] {
+        assert!(check(&twice).is_err_and(|why| why.contains("a.csv is given twice")), "{twice:?}");
+    }
+    assert_eq!(check(&["/dev/null", "/dev/null"]), Ok(()));
+    assert!(check(&["none/a.csv"]).is_err_and(|why| why.contains("there is no folder")));
+}
+
+#[test]
+fn full_reports_are_named_and_counted() {
+    let [mut one, mut two, none] = class();
+    one.wrote(Some(PathBuf::from("/rooms/ada/report.txt")));
+    two.wrote(Some(PathBuf::from("/rooms/bob/report.txt")));
+    assert_eq!(class::full_reports(&[&none]), "");
+    assert_eq!(class::full_reports(&[&one, &none]), "Reports: /rooms/ada/report.txt\n");
+    assert_eq!(class::full_reports(&[&one, &two]), "Reports: /rooms/ada/report.txt, and 1 more\n");
+}
+
 fn class() -> [Report; 3] {
     let passed = |number, name| exercise(number, name, vec![case(Verdict::passed("c"))]);
     let open = |number, name| {
@@ -180,7 +276,7 @@ fn a_class_in_one_table() {
     let points = Points::default();
     let texts = [
         class::human(&reports, &points),
-        class::markdown(&reports, &points),
+        class::markdown(&reports, &points, isolation()),
         class::csv(&reports, &points).expect("it is text"),
         format!("{:#}\n", class::json(&reports, &points)),
         class::line(reports[0], &points, 1.25),

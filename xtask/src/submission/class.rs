@@ -21,7 +21,7 @@ use crate::grading::{Graded, Whose, supervisor};
 use crate::points::Points;
 use crate::progress::Progress;
 use crate::report::{self, Report, Submitted, class};
-use crate::text;
+use crate::text::{self, warn};
 
 /// Grades what the arguments name.
 ///
@@ -38,7 +38,7 @@ pub fn run(
             ensure!(one.is_dir(), UsageError(format!("there is no folder {}", one.display())));
             vec![one.clone()]
         }
-        (None, Some(many)) => folders(many)?,
+        (None, Some(many)) => folders(course, many)?,
         (None, None) => Vec::new(),
     };
     let supervisor = supervisor(&arguments.run);
@@ -55,8 +55,8 @@ pub fn run(
         device: grading.device(),
         isolation: grading.isolation(),
         results: Some(grading.results()),
-        reports: Some(grading.folder().join("rooms/*").join(grading.report_name())),
     };
+    grading.results().begin(folders.len() * grading.exercises.len());
     let grade = |folder: &PathBuf| grade(&grading, shown, folder);
     match &folders[..] {
         [one] if arguments.submission.is_some() => run.one(&course.root, &grade(one)),
@@ -78,8 +78,6 @@ pub struct ClassRun<'a> {
     pub isolation: Isolation,
     /// What earlier runs have kept, where anything is.
     pub results: Option<&'a Results>,
-    /// Where the full report of each submission is.
-    pub reports: Option<PathBuf>,
 }
 
 impl ClassRun<'_> {
@@ -138,7 +136,7 @@ impl ClassRun<'_> {
                 timed.iter().map(|(report, seconds)| self.as_it_comes(format, report, *seconds));
             Ok(lines.collect::<String>() + &report::render_class(format, &reports, self)?)
         })?;
-        report::to_github(*format, || class::markdown(&reports, self.points))?;
+        report::to_github(*format, || class::markdown(&reports, self.points, self.isolation))?;
         // To have graded is what was asked for; only what could not be graded is a failure.
         let untold = reports.iter().flat_map(|report| report.outcomes());
         Ok(Exit::of_outcomes(untold.filter(|outcome| !outcome.is_about_the_code())))
@@ -163,29 +161,63 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The submissions in a folder, by name.
+/// The submissions in a folder, by name. What else is there is told of.
 ///
 /// # Errors
 /// [`UsageError`] where it is no folder, or holds none.
-pub fn folders(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let usage = |why: &str| UsageError(format!("{} {why}", folder.display()));
+pub fn folders(course: &Course, folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let shown_folder = handed_in::shown(folder.as_os_str());
+    let usage = |why: &str| UsageError(format!("{shown_folder} {why}"));
     let entries = folder.read_dir().map_err(|error| usage(&format!("cannot be read: {error}")))?;
-    let mut folders = Vec::new();
+    let (mut folders, mut others) = (Vec::new(), Vec::new());
     for entry in entries {
         let path = entry?.path();
-        if path.is_dir() && !path.file_name().is_some_and(handed_in::is_passed_over) {
-            folders.push(path);
+        if path.file_name().is_some_and(handed_in::is_passed_over) {
+            continue;
         }
+        if path.is_dir() { folders.push(path) } else { others.push(path) }
+    }
+    folders.sort();
+    others.sort();
+    if !others.is_empty() {
+        warn(&format!("not graded, since they are no folders: {}", named(&others)));
     }
     ensure!(!folders.is_empty(), usage("holds no submission"));
-    folders.sort();
+    let is_part = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        name == "exercises"
+            || course.exercises.iter().any(|e| *e.folder == *name || *e.name == *name)
+    };
+    if folders.iter().all(is_part) || folders.iter().any(|path| path.ends_with("exercises")) {
+        warn(&format!(
+            "{shown_folder} seems to be one submission, and its folders are graded as one each: for \
+             one, give `--submission {shown_folder}`"
+        ));
+    }
     Ok(folders)
+}
+
+/// How many of the files are named that are no submissions.
+const NAMED: usize = 5;
+
+fn named(others: &[PathBuf]) -> String {
+    let mut named: Vec<String> = Vec::new();
+    for path in others.iter().take(NAMED) {
+        let name = handed_in::shown(path.file_name().unwrap_or_default());
+        let leads_nowhere = !path.exists() && path.is_symlink();
+        named.push(if leads_nowhere { format!("{name} (a link to nothing)") } else { name });
+    }
+    let more = others.len().saturating_sub(NAMED);
+    if more > 0 {
+        named.push(format!("{more} more"));
+    }
+    text::and(&named)
 }
 
 /// One submission; a fault of the grader's is its own outcome, and ends no other's grading.
 fn grade(grading: &Grading<'_>, points: &Points, folder: &Path) -> Report {
     let progress = Progress::start("grading");
-    let report = grading.grade(folder, &progress).unwrap_or_else(|error| {
+    let mut report = grading.grade(folder, &progress).unwrap_or_else(|error| {
         let finding = Finding::new(diagnosis::SETUP_FAILED, format!("{error:#}"));
         let exercises = grading.exercises.iter().map(|exercise| {
             let graded = Graded::all_as(grading.cases(exercise), &finding);
@@ -198,16 +230,20 @@ fn grade(grading: &Grading<'_>, points: &Points, folder: &Path) -> Report {
             name: handed_in::shown(&handed_in::listed(folder)),
             folder: grading.course.root.clone(),
             ignored: Vec::new(),
+            remarks: Vec::new(),
             isolation: grading.isolation(),
+            report: None,
         };
         Report { submission: Some(submitted), ..report }
     });
-    if let Some(submission) = &report.submission
+    if let Some(folder_of_sources) = report.submission.as_ref().map(|s| s.folder.clone())
         && let Ok(room) = Room::make(grading.folder(), &handed_in::listed(folder))
     {
-        let text = report::plain(&submission.folder, &report, points);
+        let text = report::plain(&folder_of_sources, &report, points);
+        let file = room.report(&grading.report_name());
         // A convenience: the report itself goes to standard output.
-        let _ = std::fs::write(room.report(&grading.report_name()), text);
+        let written = std::fs::write(&file, text).is_ok();
+        report.wrote(written.then_some(file));
     }
     report
 }

@@ -1,12 +1,12 @@
 //! A folder that somebody handed in: where the sources of each exercise are, and what is not used.
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 
+use super::places::Places;
 use super::sources::{Refused, Sources};
 use crate::course::{Course, Exercise};
 
@@ -22,17 +22,16 @@ pub struct HandedIn {
     pub listed: OsString,
     /// Files that were changed or added and are not used, by their path in the submission.
     pub ignored: Vec<PathBuf>,
-    folder: PathBuf,
-    /// The `src/` of each exercise that it has, by the name of the exercise's folder.
-    found: BTreeMap<String, PathBuf>,
+    places: Places,
 }
 
 impl HandedIn {
-    /// Looks through a submission: a copy of the workspace, a folder of exercises, or one exercise.
+    /// Looks through a submission for what these exercises are graded by: a copy of the workspace, a folder of
+    /// exercises, or one exercise.
     ///
     /// # Errors
     /// Where there is no such folder, or it cannot be read.
-    pub fn find(course: &Course, folder: &Path) -> anyhow::Result<HandedIn> {
+    pub fn find(course: &Course, graded: &[&Exercise], folder: &Path) -> anyhow::Result<HandedIn> {
         let listed = listed(folder);
         let folder =
             folder.canonicalize().with_context(|| format!("no submission {}", folder.display()))?;
@@ -41,20 +40,20 @@ impl HandedIn {
             name: shown(&listed),
             listed,
             ignored: Vec::new(),
-            found: places(course, &folder),
-            folder,
+            places: Places::find(course, graded, &folder),
         };
-        // An archive often unpacks to a folder of its own.
-        if handed_in.found.is_empty()
-            && let Some(only) = only_folder(&handed_in.folder)
-        {
-            handed_in.found = places(course, &only);
-            if !handed_in.found.is_empty() {
-                handed_in.folder = only;
-            }
-        }
         handed_in.ignored = handed_in.unused(course);
         Ok(handed_in)
+    }
+
+    /// What there is to say of where its exercises are.
+    pub fn remarks(&self) -> &[String] {
+        &self.places.remarks
+    }
+
+    /// What it has instead of an exercise.
+    pub fn hint(&self, exercise: &Exercise) -> Option<&str> {
+        self.places.hints.get(&exercise.folder).map(String::as_str)
     }
 
     /// The sources for an exercise; none if it has none.
@@ -62,8 +61,8 @@ impl HandedIn {
     /// # Errors
     /// [`Refused`].
     pub fn sources(&self, exercise: &Exercise) -> Result<Option<Sources>, Refused> {
-        let Some(src) = self.found.get(&exercise.folder) else { return Ok(None) };
-        if src.canonicalize().is_ok_and(|target| !target.starts_with(&self.folder)) {
+        let Some(src) = self.places.found.get(&exercise.folder) else { return Ok(None) };
+        if src.canonicalize().is_ok_and(|target| !target.starts_with(&self.places.folder)) {
             return Err(Refused::new("src/ is a link that leaves the submission"));
         }
         Sources::read(src).map(Some)
@@ -72,7 +71,7 @@ impl HandedIn {
     /// What differs from the checkout's own and is not used.
     fn unused(&self, course: &Course) -> Vec<PathBuf> {
         let mut unused = Vec::new();
-        let mut folders = vec![self.folder.clone()];
+        let mut folders = vec![self.places.folder.clone()];
         let mut compared = 0;
         while let Some(folder) = folders.pop() {
             let Ok(entries) = folder.read_dir() else { continue };
@@ -82,7 +81,7 @@ impl HandedIn {
                 let name = entry.file_name();
                 let skipped =
                     ["target", ".git", ARCHIVERS_OWN].iter().any(|skipped| name == *skipped);
-                if self.found.values().any(|src| *src == path) || skipped {
+                if self.places.found.values().any(|src| *src == path) || skipped {
                     continue;
                 }
                 if kind.is_dir() {
@@ -90,7 +89,7 @@ impl HandedIn {
                     continue;
                 }
                 compared += 1;
-                let within = path.strip_prefix(&self.folder).unwrap_or(&path);
+                let within = path.strip_prefix(&self.places.folder).unwrap_or(&path);
                 if !self.is_own(course, within, &path) {
                     unused.push(within.to_owned());
                 }
@@ -107,8 +106,14 @@ impl HandedIn {
     /// Whether a file is just as the grader's checkout has it.
     fn is_own(&self, course: &Course, within: &Path, path: &Path) -> bool {
         // In a folder of exercises, or in one, paths begin further down.
-        let name = self.folder.file_name().unwrap_or_default();
-        let exercise = course.exercises.iter().find(|e| *e.folder == *name || *e.name == *name);
+        let name = self.places.folder.file_name().unwrap_or_default();
+        let itself = self.places.folder.join("src");
+        let is_this = |e: &&Exercise| {
+            *e.folder == *name
+                || *e.name == *name
+                || self.places.found.get(&e.folder).is_some_and(|src| *src == itself)
+        };
+        let exercise = course.exercises.iter().find(is_this);
         let own = [
             Some(course.root.join(within)),
             Some(course.root.join("exercises").join(within)),
@@ -116,37 +121,6 @@ impl HandedIn {
         ];
         own.into_iter().flatten().any(|own| same(&own, path))
     }
-}
-
-/// Where the `src/` of each exercise is in a folder, by the name of the exercise's folder.
-fn places(course: &Course, folder: &Path) -> BTreeMap<String, PathBuf> {
-    let mut found = BTreeMap::new();
-    let name = folder.file_name().unwrap_or_default();
-    for exercise in &course.exercises {
-        let itself = *exercise.folder == *name || *exercise.name == *name;
-        let places = [
-            Some(folder.join("exercises").join(&exercise.folder)),
-            Some(folder.join(&exercise.folder)),
-            Some(folder.join(&exercise.name)),
-            itself.then(|| folder.to_owned()),
-        ];
-        let mut places = places.into_iter().flatten().map(|place| place.join("src"));
-        if let Some(src) = places.find(|src| src.symlink_metadata().is_ok()) {
-            found.insert(exercise.folder.clone(), src);
-        }
-    }
-    found
-}
-
-/// The one folder in a folder, if there is one; links, hidden ones and files beside it do not count.
-fn only_folder(folder: &Path) -> Option<PathBuf> {
-    let entries = folder.read_dir().ok()?.flatten();
-    let mut folders = entries.filter(|entry| {
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        is_folder && !is_passed_over(&entry.file_name())
-    });
-    let only = folders.next()?.path();
-    folders.next().is_none().then_some(only)
 }
 
 /// What some archivers add.
@@ -165,13 +139,25 @@ pub fn listed(folder: &Path) -> OsString {
     named.or_else(meant).unwrap_or_default()
 }
 
-/// A name as reports show it: of two that differ, no two are shown alike.
+/// A name as reports show it, in one line: of two that differ, no two are shown alike.
 pub fn shown(name: &OsStr) -> String {
-    let chunks = name.as_bytes().utf8_chunks();
-    chunks.fold(String::new(), |shown, chunk| {
-        let bytes = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}"));
-        shown + chunk.valid() + &bytes.collect::<String>()
-    })
+    let mut shown = String::new();
+    for chunk in name.as_bytes().utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\\' => shown += "\\\\",
+                c if c.is_control() || is_unseen(c) => shown.extend(c.escape_default()),
+                c => shown.push(c),
+            }
+        }
+        shown.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    shown
+}
+
+/// Whether a character breaks a line, or turns its direction.
+fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Whether two plain files have the same bytes.
@@ -191,6 +177,8 @@ mod tests {
         assert_eq!(shown(OsStr::from_bytes(b"ada\xff")), "ada\\xff");
         assert_eq!(shown(OsStr::from_bytes(b"ada\xfe")), "ada\\xfe");
         assert_eq!(shown(OsStr::new("Jos\u{e9}")), "Jos\u{e9}");
+        assert_eq!(shown(OsStr::new("a\\xff")), "a\\\\xff");
+        assert_eq!(shown(OsStr::new("a\nb\x1b[2J\u{202e}c")), "a\\nb\\u{1b}[2J\\u{202e}c");
     }
 
     #[test]

@@ -225,9 +225,7 @@ impl Kit {
             let starter = sources::read(&course.root.join(exercise.starter()));
             hash.update(sources::digest(&starter.unwrap_or_default()));
         }
-        let Supervisor { time_limit, output_limit, limits, seed, .. } = supervisor;
-        let limits = format!("{output_limit} {limits:?} {}", disk::LIMIT);
-        hash.update(format!("{time_limit:?} {limits} {seed:?} {device:?}"));
+        hash.update(conditions(supervisor, device.as_ref()));
         Ok(hex(&hash.finalize()[..16]))
     }
 
@@ -376,6 +374,13 @@ fn lock(folder: &Path, blocked: impl FnOnce()) -> anyhow::Result<Flock<File>> {
         Err((_, error)) => return Err(error).with_context(shown),
     }
     Flock::lock(open()?, FlockArg::LockExclusive).map_err(|(_, error)| error).with_context(shown)
+}
+
+/// What a result depends on besides sources, cases and libraries.
+pub fn conditions(supervisor: &Supervisor, device: Option<&Device>) -> String {
+    let Supervisor { time_limit, output_limit, limits, seed, .. } = supervisor;
+    let limits = format!("{output_limit} {limits:?} {}", disk::LIMIT);
+    format!("{time_limit:?} {limits} {seed:?} {device:?}")
 }
 
 /// One call of rustc.

@@ -103,7 +103,15 @@ fn a_bundle_says_what_check_says_and_needs_no_checkout() {
     assert_eq!(report(&there), report(&one));
     assert_eq!(there.status.code(), Some(0));
     let there = unpacked.check(&["2", "3"]);
-    assert_eq!(String::from_utf8_lossy(&there.stdout), String::from_utf8_lossy(&text.stdout));
+    // What is next is done elsewhere.
+    let until_next = |output: &Output| {
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.split_once("\nNext:").map(|(before, next)| (before.to_owned(), next.to_owned()))
+    };
+    let (before, next) = until_next(&there).expect("something is next");
+    assert_eq!(Some(before), until_next(&text).map(|(before, _)| before));
+    assert!(next.contains("edit it in the checkout that this was packed from"), "{next}");
+    assert!(!next.contains("cargo"), "{next}");
 
     let file = unpacked.path("table.md");
     let also = format!("--also=markdown={}", file.display());
@@ -363,6 +371,70 @@ fn ctrl_c_leaves_nothing_in_a_bundle() {
     assert_eq!(check.wait().expect("it ends").code(), Some(130));
     assert_eq!(names(&inside, "running-"), [""; 0]);
     assert_eq!(names(scratch.path(), ""), [""; 0]);
+}
+
+#[test]
+fn a_killed_check_leaves_its_folders_to_the_next_which_goes_on() {
+    let course = workspace(["exercises"], &[("one", WRONG)]);
+    let class = tempfile::tempdir().expect("a temporary folder");
+    let endless = b"//! Endless.\npub fn answer() -> u32 {\n    loop {}\n}\n";
+    for (name, source) in [("ada", RIGHT), ("ben", endless)] {
+        write(class.path(), &format!("{name}/one/src/lib.rs"), source);
+    }
+    let folder = class.path().to_str().expect("it is UTF-8");
+    let (_kept, archive) = bundle(course.path(), &["--submissions", folder]);
+    let unpacked = Unpacked::of(&archive);
+    let scratch = tempfile::tempdir().expect("a temporary folder");
+    let command = |arguments: &[&str]| {
+        let mut command = unpacked.command(scratch.path());
+        command.args(arguments).env("TMPDIR", scratch.path());
+        command
+    };
+    let limit = ["--time-limit", "600"];
+    // Begins one beside these folders.
+    let started = |left: &[String]| {
+        let mut check = command(&limit);
+        let check = check.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it runs");
+        // Ada's result is there, and ben's program has its folder.
+        let inside = unpacked.path("");
+        let kept = || {
+            let results = names(&inside, "results");
+            let results = results.iter().flat_map(|folder| names(&inside.join(folder), ""));
+            let of_one = |folder: String| names(&inside.join("results").join(folder), "one-");
+            results.flat_map(of_one).count() == 1
+        };
+        let begun = || {
+            let folders = names(&inside, "running-");
+            let mut new = folders.iter().filter(|folder| !left.contains(folder));
+            new.any(|folder| !names(&inside.join(folder), "").is_empty())
+        };
+        assert!(wait_until(|| kept() && begun()), "it does not come so far");
+        check
+    };
+    let mut killed = started(&[]);
+    killed.kill().expect("it runs");
+    killed.wait().expect("it ends");
+    let left = names(&unpacked.path(""), "running-");
+    assert_eq!(left.len(), 1);
+    assert_eq!(names(scratch.path(), "streamlings-rooms-").len(), 1);
+
+    let interrupted = started(&left);
+    // What the first one left is gone.
+    assert_eq!(names(&unpacked.path(""), "running-").len(), 1);
+    kill(Pid::from_raw(interrupted.id().cast_signed()), Signal::SIGINT).expect("it runs");
+    let output = interrupted.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let kept = "interrupted; 1 of 2 results are kept, and the same command goes on\n";
+    assert!(said.ends_with(kept), "{said}");
+    assert_eq!(names(scratch.path(), "streamlings-"), [""; 0]);
+
+    let ada = [&limit[..], &["--submission", "ada"]].concat();
+    let said = |arguments: &[&str]| {
+        let output = command(arguments).output().expect("it runs");
+        String::from_utf8(output.stdout).expect("it is UTF-8")
+    };
+    assert!(said(&ada).contains("\nKept: 1 of 1 result, from an earlier run\n"));
+    assert!(!said(&[&ada[..], &["--fresh"]].concat()).contains("Kept:"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, wait_until};
 use crate::workspace::{RIGHT, workspace, write, xtask};
 
 const COLUMNS: usize = 100;
@@ -104,8 +104,10 @@ fn what_is_short_fits_a_narrow_terminal() {
     for arguments in [&["hint"][..], &["hint"], &["hint"], &["hint"], &["next"], &["list"]] {
         let mut terminal = Terminal::start_sized(root.path(), arguments, (40, 60));
         assert_eq!(terminal.end(), 0, "{}", terminal.screen());
+        // The last of what was written may still be on its way.
+        let whole = || terminal.written().contains("sum") && terminal.written().ends_with('\n');
+        assert!(wait_until(whole), "{}", terminal.written());
         let written = terminal.written();
         assert!(written.lines().all(|line| line.trim_end().chars().count() <= 60), "{written}");
-        assert!(written.contains("sum"), "{written}");
     }
 }

@@ -4,6 +4,7 @@ mod bundle;
 mod check;
 mod clones;
 mod columns;
+mod interrupts;
 mod learner;
 mod new;
 mod progress;

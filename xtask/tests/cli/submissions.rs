@@ -124,7 +124,7 @@ fn a_class_is_graded_as_it_comes_and_not_twice() {
     let text = String::from_utf8(grade(course, class, &[]).stdout).expect("it is UTF-8");
     assert!(text.contains("\nada: 01 passed, 02 passed; 2 of 2 points ("), "{text}");
     assert!(text.contains("| bob        | passed   | passed   | 2 of 2 |"), "{text}");
-    assert!(text.contains("\nDevice: a stand-in\nIsolation: "), "{text}");
+    assert!(text.contains("\nDevice: a stand-in\n  a remark\nIsolation: "), "{text}");
     let csv = grade(course, class, &["--format", "csv"]).stdout;
     let csv = String::from_utf8(csv).expect("it is UTF-8");
     assert!(csv.contains("\nada,passed,passed,2,2,0,a stand-in\n"), "{csv}");
@@ -169,13 +169,19 @@ fn points_come_from_a_file_and_name_what_there_is() {
     };
     let (_, text, _) = check("[one]\nanswer = 2.5\n", &["--submission", bob]);
     assert!(text.contains("Points: 2.5 of 3.5\n"), "{text}");
+    let (_, text, _) = check("[01]\nanswer = 2.5\n", &["--submission", bob]);
+    assert!(text.contains("Points: 2.5 of 3.5\n"), "{text}");
     let (_, text, _) = check("required = 4\n", &["one"]);
     assert!(text.contains("Points: 0 of 4\n"), "{text}");
     for (text, more, why) in [
-        ("[three]\nx = 1\n", &["one"][..], "there is no exercise `three`; there are one, two"),
+        (
+            "[three]\nx = 1\n",
+            &["one"][..],
+            "there is no exercise `three`; there are 01 one, 02 two",
+        ),
         ("[one]\nx = 1\n", &["one"], "the points name a case `x` that one has not; it has answer"),
         ("[one]\nx = 1\n", &["--submission", bob], "the points name a case `x`"),
-        ("[one]\nanswer = -1\n", &["one"], "`answer` cannot be worth -1"),
+        ("[one]\nanswer = -1\n", &["one"], "points.toml:2: `answer` cannot be worth -1"),
     ] {
         let (code, _, said) = check(text, more);
         assert_eq!(code, Some(2), "{said}");
@@ -357,20 +363,56 @@ fn sources_from_elsewhere_are_refused() {
 
 #[test]
 fn what_is_in_no_place_for_exercises_is_told_of() {
-    let course = workspace(["exercises"], &[("one", WRONG)]);
+    let course = workspace(["exercises"], &[("one", WRONG), ("two", WRONG)]);
     let class = tempfile::tempdir().expect("a temporary folder");
     write(class.path(), "ada/src/lib.rs", RIGHT);
     write(class.path(), "bob/streamlings-main/exercises/01_one/src/lib.rs", RIGHT);
     write(class.path(), "bob/__MACOSX/exercises/01_one/src/lib.rs", WRONG);
     std::fs::create_dir(class.path().join("eve")).expect("it can be made");
+    write(class.path(), "fay/02_one/src/lib.rs", RIGHT);
     write(class.path(), "__MACOSX/one/src/lib.rs", RIGHT);
     let output = grade(course.path(), class.path(), &[]);
     let text = String::from_utf8_lossy(&output.stdout);
     let nothing = "nothing was found in the places where exercises are";
     assert!(text.contains(&format!("\nada: {nothing}; not used: src/lib.rs\n")), "{text}");
     assert!(text.contains(&format!("\neve: {nothing}\n")), "{text}");
-    assert!(text.contains("bob: 01 passed; 1 of 1 points"), "{text}");
+    assert!(text.contains(&format!("\nfay: {nothing}; not used: 02_one/src/lib.rs\n")), "{text}");
+    let hint = "\nfay: the folder 02_one is not graded: if it is this exercise, name it 01_one\n";
+    assert!(text.contains(hint), "{text}");
+    assert!(text.contains("\nada: its src/ is not graded, since nothing says of which"), "{text}");
+    assert!(text.contains("bob: 01 passed, 02 not done; 1 of 2 points"), "{text}");
     assert!(!text.contains("__MACOSX"), "{text}");
+    // It is the one that was asked for.
+    let output = grade(course.path(), class.path(), &["1"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("ada: 01 passed; 1 of 1 points"), "{text}");
+    assert!(text.contains("\nada: its src/ is taken for 01 one, which was asked for\n"), "{text}");
+}
+
+#[test]
+fn what_is_no_folder_of_submissions_is_told_of() {
+    let course = workspace(["exercises"], &[("one", WRONG), ("two", WRONG)]);
+    let class = tempfile::tempdir().expect("a temporary folder");
+    write(class.path(), "ada/01_one/src/lib.rs", RIGHT);
+    write(class.path(), "bob\n.zip", b"PK");
+    write(class.path(), ".DS_Store", b"");
+    symlink("/nonexistent", class.path().join("eve")).expect("it can be made");
+    let said = |folder: &Path| {
+        let output = grade(course.path(), folder, &["1", "--format", "csv"]);
+        let said = String::from_utf8(output.stderr).expect("it is UTF-8");
+        said.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let others = "not graded, since they are no folders: bob\\n.zip and eve (a link to nothing)";
+    let text = said(class.path());
+    assert!(text.contains(others) && !text.contains("seems to be"), "{text}");
+    // A folder too deep.
+    let ada = class.path().join("ada");
+    let text = said(&ada);
+    assert!(
+        text.contains("seems to be one submission, and its folders are graded as one"),
+        "{text}"
+    );
+    assert!(text.contains(&format!("`--submission {}`", ada.display())), "{text}");
 }
 
 #[test]

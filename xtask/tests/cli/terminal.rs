@@ -53,17 +53,7 @@ impl Terminal {
     ) -> Terminal {
         let size = PtySize { rows: rows.get(), cols: columns.get(), ..PtySize::default() };
         let pair = native_pty_system().openpty(size).expect("a terminal");
-        let plain = command(root, arguments);
-        let mut builder = CommandBuilder::new(plain.get_program());
-        builder.args(plain.get_args());
-        builder.cwd(root);
-        for (name, value) in plain.get_envs() {
-            match value {
-                Some(value) => builder.env(name, value),
-                None => builder.env_remove(name),
-            }
-        }
-        builder.env("TERM", "xterm-256color");
+        let mut builder = on_terminal(root, arguments);
         ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"].iter().for_each(|name| builder.env_remove(name));
         environment.iter().for_each(|(name, value)| builder.env(name, value));
         let modes = modes(&*pair.master);
@@ -146,6 +136,22 @@ impl Drop for Terminal {
         // Where a test has failed on the way.
         let _ = self.child.kill();
     }
+}
+
+/// `cargo xtask` as it is started on a terminal.
+pub fn on_terminal(root: &Path, arguments: &[&str]) -> CommandBuilder {
+    let plain = command(root, arguments);
+    let mut builder = CommandBuilder::new(plain.get_program());
+    builder.args(plain.get_args());
+    builder.cwd(root);
+    for (name, value) in plain.get_envs() {
+        match value {
+            Some(value) => builder.env(name, value),
+            None => builder.env_remove(name),
+        }
+    }
+    builder.env("TERM", "xterm-256color");
+    builder
 }
 
 fn known(side: u16) -> NonZero<u16> {

@@ -74,6 +74,7 @@ fn render_in(course: &[&str], exercises: Vec<ExerciseReport>, kind: DeviceKind) 
         total: 7,
         submission: None,
         next: None,
+        packed: false,
     };
     let text = render(root.path(), &report);
     let plain = anstream::adapter::strip_str(&text).to_string();
