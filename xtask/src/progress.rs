@@ -149,6 +149,8 @@ struct Pace {
     wait: Duration,
     /// From one line to the next.
     every: Duration,
+    /// From one line to the next where nothing has changed.
+    again: Duration,
 }
 
 impl Pace {
@@ -156,6 +158,7 @@ impl Pace {
         first: Duration::from_secs(2),
         wait: Duration::from_secs(1),
         every: Duration::from_secs(15),
+        again: Duration::from_secs(60),
     };
 }
 
@@ -175,6 +178,7 @@ impl Lines {
             let mut next = Instant::now() + pace.first;
             // The wait that was told of last.
             let mut told = None;
+            let (mut said, mut written) = (String::new(), Instant::now());
             let look = Duration::from_millis(100).min(pace.first);
             while ended.recv_timeout(look) == Err(RecvTimeoutError::Timeout) {
                 let mut state = lock(&shared);
@@ -185,10 +189,16 @@ impl Lines {
                 if Instant::now() < next {
                     continue;
                 }
+                let is_new = told != since;
                 told = since;
                 next = Instant::now() + pace.every;
                 let line = state.line();
                 drop(state);
+                // What has not changed is said again when one may begin to wonder.
+                if !is_new && line == said && written.elapsed() < pace.again {
+                    continue;
+                }
+                (said, written) = (line.clone(), Instant::now());
                 // Whoever does not read it any more does not miss it.
                 let _ = writeln!(out, "{line}");
             }
@@ -253,7 +263,7 @@ mod tests {
     #[test]
     fn lines_tell_how_far_it_is() {
         let written = Written::default();
-        let pace = Pace { first: SOON, wait: SOON, every: SOON };
+        let pace = Pace { first: SOON, wait: SOON, every: SOON, again: SOON };
         let lines = Lines::start(building(), pace, written.clone());
         written.wait_for("building, still");
         lock(&lines.state).done = 31;
@@ -272,9 +282,23 @@ mod tests {
     }
 
     #[test]
+    fn what_has_not_changed_is_not_said_again_so_soon() {
+        let written = Written::default();
+        let pace = Pace { first: SOON, wait: SOON, every: SOON, again: NEVER };
+        let lines = Lines::start(State { done: 31, ..building() }, pace, written.clone());
+        written.wait_for("building: 31 crates so far");
+        std::thread::sleep(Duration::from_millis(300));
+        lock(&lines.state).done = 32;
+        written.wait_for("building: 32 crates so far");
+        drop(lines);
+        let text = written.text();
+        assert_eq!(text, "building ...\nbuilding: 31 crates so far\nbuilding: 32 crates so far\n");
+    }
+
+    #[test]
     fn what_is_soon_done_is_not_told_of_and_a_wait_is() {
         let written = Written::default();
-        let pace = Pace { first: NEVER, wait: SOON, every: NEVER };
+        let pace = Pace { first: NEVER, wait: SOON, every: NEVER, again: NEVER };
         // The thread looks after 100 ms.
         let lines = Lines::start(building(), pace, written.clone());
         std::thread::sleep(Duration::from_millis(250));

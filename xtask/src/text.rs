@@ -61,6 +61,12 @@ pub fn labelled(label: &str, text: &str) -> String {
     textwrap::fill(text, options(&indent).initial_indent(label))
 }
 
+/// The same for a list of names, each of which stays in one line.
+pub fn listed(label: &str, names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| name.replace(' ', "\u{a0}")).collect();
+    labelled(label, &names.join(", ")).replace('\u{a0}', " ")
+}
+
 /// Writes to standard output. Whoever reads only the first lines (`| head`) closes it early, which
 /// changes no exit code.
 ///
@@ -117,6 +123,19 @@ mod tests {
             let items: Vec<String> = (1..=count).map(|item| item.to_string()).collect();
             assert_eq!(and(&items), said);
         }
+    }
+
+    #[test]
+    fn a_name_of_two_words_stays_in_one_line() {
+        let names: Vec<String> = (1..=9).map(|number| format!("0{number} some_exercise")).collect();
+        let text = listed("Solved: ", &names);
+        assert!(text.lines().count() > 1, "{text}");
+        assert_eq!(text.replace("\n        ", " "), format!("Solved: {}", names.join(", ")));
+        assert!(
+            text.lines().all(|line| line.trim_end().ends_with("some_exercise,")
+                || line.ends_with("some_exercise")),
+            "{text}"
+        );
     }
 
     #[test]

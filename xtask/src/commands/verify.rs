@@ -251,7 +251,11 @@ fn mutants(course: &Course, supervisor: &Supervisor) -> anyhow::Result<Counts> {
     let packages: Vec<Package> = with_mutants.iter().map(|(_, package)| package.clone()).collect();
     let progress = Progress::told("building mutants", "crates");
     let built = build(&course.root, &packages, &["mutants"], &progress)?;
-    for (exercise, package) in &with_mutants {
+    drop(progress);
+    let progress = Progress::told("running mutants", "exercises");
+    progress.steps(with_mutants.len());
+    for (done, (exercise, package)) in with_mutants.iter().enumerate() {
+        progress.is_at(done);
         let program = match built.program(&course.root, package, "mutants") {
             Ok(program) => program,
             Err(why) => {

@@ -11,7 +11,7 @@ use super::{CaseReport, ExerciseReport, Report, Submitted, backtrace, snippet};
 use crate::criterion::{self, State};
 use crate::grading::Whose;
 use crate::submission::handed_in::shown;
-use crate::text::{counted, labelled, width};
+use crate::text::{counted, labelled, listed, width};
 
 /// How many lines of a case's own output are shown: the first ones and the last ones.
 const OUTPUT_LINES: usize = 12;
@@ -325,7 +325,7 @@ fn push_submission(out: &mut String, report: &Report, submission: &Submitted) {
     line!(out, "{}", textwrap::fill(&text, width()));
     let missing = report.not_handed_in();
     if !missing.is_empty() {
-        line!(out, "{}", labelled("Not handed in: ", &missing.join(", ")));
+        line!(out, "{}", listed("Not handed in: ", &missing));
     }
     for remark in &submission.remarks {
         line!(out, "{}", labelled("Note: ", remark));
@@ -387,9 +387,9 @@ fn push_summary(out: &mut String, report: &Report) {
         .filter(|exercise| exercise.outcome == Outcome::Passed)
         .map(ExerciseReport::label)
         .collect();
-    let names = if solved.is_empty() { "none".to_owned() } else { solved.join(", ") };
-    let text = format!("Solved: {} of {}: {names}", solved.len(), report.exercises.len());
-    line!(out, "{}", textwrap::fill(&text, width()));
+    let count = format!("Solved: {} of {}: ", solved.len(), report.exercises.len());
+    let names = if solved.is_empty() { vec!["none".to_owned()] } else { solved };
+    line!(out, "{}", listed(&count, &names));
     if report.exercises.len() < report.total {
         let left_out = report.total - report.exercises.len();
         let criterion = match checked_parts(report) {
