@@ -151,6 +151,13 @@ pub struct Figure {
     pub unit: String,
 }
 
+/// The decimal places that show three digits of a value below 1, and no more than a double has. Counted: a
+/// logarithm would need libm.
+fn places(value: f64) -> usize {
+    let tenths = std::iter::successors(Some(0.1), |tenth| Some(tenth / 10.0));
+    3 + tenths.take(12).take_while(|tenth| value < *tenth).count()
+}
+
 impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = match self.value.abs() {
@@ -159,8 +166,7 @@ impl fmt::Display for Figure {
             value if value >= 10.0 => 1,
             value if value >= 1.0 => 2,
             0.0 => 0,
-            // Three digits that say something, and no more places than a double has.
-            value => (2 - value.log10().floor() as i32).clamp(3, 15) as usize,
+            value => places(value),
         };
         write!(f, "{} {:.digits$}", self.what, self.value)?;
         if self.unit.is_empty() { Ok(()) } else { write!(f, " {}", self.unit) }
