@@ -1,13 +1,18 @@
 //! Right: other host threads fill, wait, read and drop, and their caller knows of it.
 
-use std::sync::Arc;
+#[expect(clippy::duplicate_mod, reason = "each mutant has its own")]
+#[path = "parts/slot.rs"]
+mod slot;
+
 use std::sync::mpsc::channel;
 use std::thread::{scope, spawn};
 
 pub use pinned_copies_solution::{
     CustDownload, CustUpload, download_async_cust, upload_async_cust,
 };
-use streamlings::{CudaEvent, CudaSlice, CudaStream, DriverError, Gpu, Pinned, Step};
+use streamlings::{CudaEvent, CudaSlice, DriverError, Gpu, Pinned, Step};
+
+use self::slot::Slot;
 
 pub struct Upload {
     pub on_device: CudaSlice<f32>,
@@ -45,29 +50,6 @@ impl Download {
     pub fn wait(&self) -> Result<Vec<f32>, DriverError> {
         scope(|scope| scope.spawn(|| self.done.synchronize()).join().expect("it does not panic"))?;
         Ok(self.target.read())
-    }
-}
-
-struct Slot {
-    stream: Arc<CudaStream>,
-    input: Pinned<f32>,
-    output: Pinned<f32>,
-    batch: CudaSlice<f32>,
-    result: CudaSlice<f32>,
-    done: CudaEvent,
-}
-
-impl Slot {
-    fn new(gpu: &Gpu, name: &str, len: usize) -> Result<Slot, DriverError> {
-        let stream = gpu.new_stream(name)?;
-        Ok(Slot {
-            input: gpu.pinned(&format!("{name}.input"), len)?,
-            output: gpu.pinned(&format!("{name}.output"), len)?,
-            batch: stream.alloc_zeros(len)?,
-            result: stream.alloc_zeros(len)?,
-            done: gpu.context.new_event(None)?,
-            stream,
-        })
     }
 }
 

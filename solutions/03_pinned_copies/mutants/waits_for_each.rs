@@ -1,35 +1,16 @@
 //! Waits for each batch, by its event, before it starts the next.
 
-use std::sync::Arc;
+#[expect(clippy::duplicate_mod, reason = "each mutant has its own")]
+#[path = "parts/slot.rs"]
+mod slot;
 
 pub use pinned_copies_solution::{
     CustDownload, CustUpload, Download, Upload, download_async, download_async_cust, upload_async,
     upload_async_cust,
 };
-use streamlings::{CudaEvent, CudaSlice, CudaStream, DriverError, Gpu, Pinned, Step};
+use streamlings::{DriverError, Gpu, Step};
 
-struct Slot {
-    stream: Arc<CudaStream>,
-    input: Pinned<f32>,
-    output: Pinned<f32>,
-    batch: CudaSlice<f32>,
-    result: CudaSlice<f32>,
-    done: CudaEvent,
-}
-
-impl Slot {
-    fn new(gpu: &Gpu, name: &str, len: usize) -> Result<Slot, DriverError> {
-        let stream = gpu.new_stream(name)?;
-        Ok(Slot {
-            input: gpu.pinned(&format!("{name}.input"), len)?,
-            output: gpu.pinned(&format!("{name}.output"), len)?,
-            batch: stream.alloc_zeros(len)?,
-            result: stream.alloc_zeros(len)?,
-            done: gpu.context.new_event(None)?,
-            stream,
-        })
-    }
-}
+use self::slot::Slot;
 
 pub fn pipeline(
     gpu: &Gpu,

@@ -190,22 +190,9 @@ fn only_folder(folder: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn course() -> Course {
-        let exercise = |number, name: &str| Exercise {
-            number,
-            name: name.to_owned(),
-            folder: format!("{number:02}_{name}"),
-            title: String::new(),
-            intended: Vec::new(),
-            hints: Vec::new(),
-        };
-        let exercises = vec![exercise(1, "async_launch"), exercise(2, "event_timing")];
-        Course { root: PathBuf::new(), exercises }
-    }
-
     /// What is found in a submission of these files, and what is said.
     fn find(graded: &[usize], files: &[(&str, &str)]) -> (Vec<String>, String) {
-        let course = course();
+        let course = Course::of_two();
         let graded: Vec<&Exercise> = graded.iter().map(|at| &course.exercises[*at]).collect();
         let class = tempfile::tempdir().expect("a temporary folder");
         let ada = class.path().join("ada");

@@ -341,8 +341,8 @@ fn programs_that_are_nearly_alike_are_packed_once() {
     }
 }
 
-#[test]
-fn ctrl_c_leaves_nothing_in_a_bundle() {
+/// A class's bundle: of two, one is right, and the other one's program does not end.
+fn of_ada_and_endless_ben() -> Unpacked {
     let course = workspace(["exercises"], &[("one", WRONG)]);
     let class = tempfile::tempdir().expect("a temporary folder");
     let endless = b"//! Endless.\npub fn answer() -> u32 {\n    loop {}\n}\n";
@@ -351,7 +351,12 @@ fn ctrl_c_leaves_nothing_in_a_bundle() {
     }
     let folder = class.path().to_str().expect("it is UTF-8");
     let (_kept, archive) = bundle(course.path(), &["--submissions", folder]);
-    let unpacked = Unpacked::of(&archive);
+    Unpacked::of(&archive)
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_in_a_bundle() {
+    let unpacked = of_ada_and_endless_ben();
     let scratch = tempfile::tempdir().expect("a temporary folder");
     let mut check = unpacked.command(scratch.path());
     let mut check = check
@@ -375,15 +380,7 @@ fn ctrl_c_leaves_nothing_in_a_bundle() {
 
 #[test]
 fn a_killed_check_leaves_its_folders_to_the_next_which_goes_on() {
-    let course = workspace(["exercises"], &[("one", WRONG)]);
-    let class = tempfile::tempdir().expect("a temporary folder");
-    let endless = b"//! Endless.\npub fn answer() -> u32 {\n    loop {}\n}\n";
-    for (name, source) in [("ada", RIGHT), ("ben", endless)] {
-        write(class.path(), &format!("{name}/one/src/lib.rs"), source);
-    }
-    let folder = class.path().to_str().expect("it is UTF-8");
-    let (_kept, archive) = bundle(course.path(), &["--submissions", folder]);
-    let unpacked = Unpacked::of(&archive);
+    let unpacked = of_ada_and_endless_ben();
     let scratch = tempfile::tempdir().expect("a temporary folder");
     let command = |arguments: &[&str]| {
         let mut command = unpacked.command(scratch.path());
